@@ -1,0 +1,215 @@
+"""The command line: ``routelens models | policies | tasks | validate | sweep | report | version``. Thin: parses, calls, prints."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from routelens import __version__
+
+DEFAULT_MODEL = "smollm2-135m-q4"
+DEFAULT_POLICIES = "full,random,expected_attention,adakv,snapkv"
+FORMATS = ("default", "copy")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0 on success, 2 for a caller's mistake, 130 when interrupted."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options) or 0
+    except (ValueError, OSError) as error:
+        print(f"routelens: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nroutelens: interrupted; the same command goes on where it stopped.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="routelens",
+        description="Why does a language model fail when its KV cache is compressed?",
+    )
+    parser.add_argument("--version", action="version", version=f"routelens {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add(commands, "models", _models, "list model names, or load one and describe it").add_argument(
+        "model", nargs="?", help="a name, Hub id, folder or .gguf file to load and check"
+    )
+    _add(commands, "policies", _policies, "list eviction policies with papers, defaults, deviations")
+    tasks = _add(commands, "tasks", _tasks, "list tasks, or show a passage of one")
+    tasks.add_argument("task", nargs="?", help="the task to show")
+    tasks.add_argument("--seed", type=int, default=0)
+    tasks.add_argument("--passages", type=int, default=1, help="how many to show")
+    validate = _add(commands, "validate", _validate, "check a file of items before using it")
+    validate.add_argument("path", type=Path)
+    _add_sweep(commands)
+    report = _add(commands, "report", _report, "write a run's report: one HTML file, and figures")
+    report.add_argument("path", type=Path, help="the run's folder")
+    report.add_argument("--out", type=Path, help="the HTML file (default: report.html in the run)")
+    report.add_argument("--figures", default="png", help="figure formats: png, pdf, svg")
+    return parser
+
+
+def _add(commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
+    command = commands.add_parser(
+        name,
+        help=text,
+        description=text[0].upper() + text[1:] + ".",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_sweep(commands: Any) -> None:
+    sweep = _add(commands, "sweep", _sweep, "run policies × ratios × regimes over items")
+    sweep.add_argument("--model", default=DEFAULT_MODEL)
+    what = sweep.add_argument_group("what to ask")
+    what.add_argument("--task", action="append", help="a task's name; may be repeated (default: knowledge)")
+    what.add_argument("--passages", type=int, default=4, help="passages of each task")
+    what.add_argument("--data", type=Path, help="a JSONL file of items instead of tasks")
+    what.add_argument("--skip-bad-rows", action="store_true", help="leave out rows of --data that do not read")
+    what.add_argument("--limit", type=int, help="the first so many items only")
+    what.add_argument("--seed", type=int, default=0, help="of tasks")
+    grid = sweep.add_argument_group("the grid")
+    grid.add_argument("--policies", default=DEFAULT_POLICIES, help="names, by comma")
+    grid.add_argument("--ratios", default="default", help="fractions removed: 0,0.5,0.9 or 0:0.9:0.1; none for budgets alone")
+    grid.add_argument("--budgets", default="", help="entries per KV head: 16,64")
+    grid.add_argument("--regimes", default="agnostic", help="agnostic, aware_one, aware_list, score_only, or all")
+    grid.add_argument("--policy-seeds", default="", help="seeds of random policies: 0,1,2")
+    grid.add_argument("--rounding", default="floor", choices=("floor", "kvpress"))
+    how = sweep.add_argument_group("how to run")
+    how.add_argument("--out", type=Path, required=True, help="the run's folder; an interrupted run goes on")
+    how.add_argument("--overwrite", action="store_true", help="start again where --out holds a run")
+    how.add_argument("--dry-run", action="store_true", help="say how much it is, and stop")
+    how.add_argument("--device", help="cpu, cuda, … (default: CUDA where there is one)")
+    how.add_argument("--dtype", default="float32")
+    how.add_argument("--kind", default="auto", choices=("auto", "hooked", "bridge"))
+    how.add_argument("--format", default="copy", choices=FORMATS, help="wording of the prompt")
+    how.add_argument("--max-new-tokens", type=int, default=32)
+    how.add_argument("--batch-size", type=int, help="rows decoded together (default: by memory)")
+    how.add_argument("--no-trace", action="store_true", help="answers only, no attention measures")
+    how.add_argument("--no-progress", action="store_true")
+
+
+def _models(options: argparse.Namespace) -> int:
+    from routelens.models import list_models, load_model, model_info
+
+    if options.model is None:
+        for name, source in list_models().items():
+            print(f"{name:20} {source}")
+        return 0
+    info = model_info(load_model(options.model))
+    for name in (
+        "name kind n_layers n_heads n_kv_heads d_head n_ctx dtype device revision hf_checked".split()
+    ):
+        print(f"{name:12} {getattr(info, name)}")
+    return 0
+
+
+def _policies(options: argparse.Namespace) -> int:
+    from routelens.policies import list_policies, make_policy
+
+    for policy in list_policies():
+        print(f"{make_policy(policy.name).describe()}")
+        print(f"    {policy.summary}")
+        print(f"    paper {policy.paper or '-'}; query aware {'yes' if policy.query_aware else 'no'}")
+        print(f"    deviations: {policy.deviations}")
+    return 0
+
+
+def _tasks(options: argparse.Namespace) -> int:
+    from routelens.tasks import TASKS, load_task
+
+    if options.task is None:
+        for name, task in TASKS.items():
+            print(f"{name:16} {task.description}")
+        return 0
+    passage = None
+    for item in load_task(options.task, n_passages=options.passages, seed=options.seed):
+        if item.passage_id != passage:
+            passage = item.passage_id
+            print(f"\n[{passage}] {item.context}\n")
+        tags = " · ".join(t for t in (item.question_type, item.answer_type, item.direction) if t)
+        print(f"  {item.question}  →  {item.answer if item.answerable else '(not said)'}   ({tags})")
+    return 0
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from routelens.tasks import validate_items
+
+    report = validate_items(options.path)
+    print(report)
+    return 0 if not report.problems else 1
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from routelens.policies import make_policy
+    from routelens.prompts import COPY_FORMAT, DEFAULT_FORMAT
+    from routelens.sweeps.grid import Grid, parse_budgets, parse_ratios, parse_regimes, plan
+
+    items = _items(options)
+    settings: dict[str, Any] = {
+        "policies": [make_policy(name.strip()) for name in options.policies.split(",")],
+        "ratios": () if options.ratios == "none" else parse_ratios(options.ratios),
+        "budgets": parse_budgets(options.budgets) if options.budgets else (),
+        "regimes": parse_regimes(options.regimes),
+        "seeds": [int(seed) for seed in options.policy_seeds.split(",")] if options.policy_seeds else None,
+        "rounding": options.rounding,
+    }
+    planned = plan(items, Grid(**settings), limit=options.limit)
+    print(planned.describe())
+    if options.dry_run:
+        return 0
+
+    from routelens.models import load_model
+    from routelens.sweeps import sweep
+
+    model = load_model(
+        options.model, device=options.device, dtype=options.dtype, kind=options.kind
+    )
+    run = sweep(
+        model,
+        items,
+        **settings,
+        out=options.out,
+        limit=options.limit,
+        max_new_tokens=options.max_new_tokens,
+        format=COPY_FORMAT if options.format == "copy" else DEFAULT_FORMAT,
+        trace=not options.no_trace,
+        batch_size=options.batch_size,
+        overwrite=options.overwrite,
+        progress=not options.no_progress,
+    )
+    print(f"{run.plan.n_rows:,} rows in {run.path}")
+    print(f"Next: routelens report {run.path}")
+    return 0
+
+
+def _items(options: argparse.Namespace) -> list[Any]:
+    from routelens.tasks import load_task, read_items
+
+    if options.data is not None:
+        if options.task:
+            raise ValueError("sweep: pass either --task or --data, not both.")
+        return read_items(options.data, skip_bad_rows=options.skip_bad_rows)
+    return [
+        item
+        for name in options.task or ["knowledge"]
+        for item in load_task(name, n_passages=options.passages, seed=options.seed)
+    ]
+
+
+def _report(options: argparse.Namespace) -> int:
+    from routelens.viz import write_report
+
+    report = write_report(options.path, options.out, figures=tuple(options.figures.split(",")))
+    print(f"report: {report.path}")
+    for figure in report.figures:
+        print(f"figure: {figure}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,415 @@
+"""Answers under many edits over one shared prefix.
+
+Every (edit, question) pair is a row of a batch. Rows read the cached prefix, which exists once, through their own mask, and keep
+only their suffix to themselves; equal rows are computed once, finished rows leave the batch, and logits are made only where
+they are needed. Decoding is greedy. Edits act on question and answer rows; question and answer tokens are never evicted (D20).
+
+``backend="hooks"`` is the plain reference: one uncached forward of the TransformerLens model per token, with
+:func:`routelens.models.attention_hooks`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from routelens.cache import ContextCache
+from routelens.metrics.outcomes import classify
+from routelens.models import Adapter, SharedPrefix, adapter_of, attention_hooks, model_info
+from routelens.models.memory import free_bytes
+from routelens.prompts import gold_ids, stop_ids
+from routelens.tracing import TraceRecorder
+from routelens.types import Answer, AttentionEdit, Item, KeepMask
+
+Edit = KeepMask | AttentionEdit | None
+TraceRows = Literal[False, True, "prompt"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing to decode: an edit, and the ids that follow the prefix. ``gold`` are ids to score, if any."""
+
+    edit: AttentionEdit
+    suffix: tuple[int, ...]
+    gold: tuple[int, ...] = ()
+
+
+def answer(
+    cache: ContextCache,
+    keep: Edit = None,
+    *,
+    item: Item | None = None,
+    question_ids: Sequence[int] | Int[Tensor, " pos"] | None = None,
+    max_new_tokens: int = 32,
+    trace: TraceRows = False,
+    log_p_gold: bool = False,
+    backend: Literal["shared", "hooks"] = "shared",
+) -> Answer:
+    """The greedy answer to the cache's item (or another on its passage) under one edit.
+
+    Args:
+        cache: The prefilled passage.
+        keep: A KeepMask, an AttentionEdit, or None for the full cache.
+        item: Another item on the same passage.
+        question_ids: Exactly these ids after the prefix, in place of the item's own suffix.
+        max_new_tokens: Tokens at most.
+        trace: True for all question and answer rows; "prompt" for the last prompt row alone.
+        log_p_gold: Whether to score the gold answer too.
+        backend: "hooks" runs the plain reference path instead (slow).
+
+    Raises:
+        ValueError: A mask of another shape, no item and no ids, or an answer that would leave the model's context.
+    """
+    item = item or (cache.item if question_ids is None else None)
+    if question_ids is not None:
+        row = Row(_edit(cache, keep), tuple(int(i) for i in question_ids))
+        if not row.suffix:
+            raise ValueError("answer: question_ids needs at least one id, the one that predicts the answer.")
+    else:
+        row = _row(cache, keep, item, log_p_gold)
+    ((_, result),) = _decode(cache, [row], max_new_tokens, trace, None, backend)
+    return _judged(result, item)
+
+
+def answer_many(
+    cache: ContextCache,
+    keeps: Sequence[Edit],
+    items: Sequence[Item] | None = None,
+    *,
+    max_new_tokens: int = 32,
+    trace: TraceRows = False,
+    log_p_gold: bool = False,
+    batch_size: int | None = None,
+) -> list[Answer]:
+    """Every mask × every item of the passage, in that order (masks outermost), decoded in shared batches.
+
+    ``batch_size`` (rows) is chosen from free memory by default.
+    """
+    answers: list[Answer | None] = [None] * (len(keeps) * len(items if items is not None else [0]))
+    for index, result in iter_answers(
+        cache,
+        keeps,
+        items,
+        max_new_tokens=max_new_tokens,
+        trace=trace,
+        log_p_gold=log_p_gold,
+        batch_size=batch_size,
+    ):
+        answers[index] = result
+    return [result for result in answers if result is not None]
+
+
+def iter_answers(
+    cache: ContextCache,
+    keeps: Sequence[Edit],
+    items: Sequence[Item] | None = None,
+    *,
+    max_new_tokens: int = 32,
+    trace: TraceRows = False,
+    log_p_gold: bool = False,
+    batch_size: int | None = None,
+) -> Iterator[tuple[int, Answer]]:
+    """``(index, answer)`` as batches finish; the index counts as in :func:`answer_many`."""
+    asked = [cache.item] if items is None else list(items)
+    pairs = [(keep, item) for keep in keeps for item in asked]
+    rows = [_row(cache, keep, item, log_p_gold) for keep, item in pairs]
+    unique: dict[Any, list[int]] = {}
+    for index, row in enumerate(rows):
+        keep = row.edit.keep
+        plain = row.edit.gate is None and row.edit.bias is None
+        key = (keep.hash if keep else "", row.suffix, row.gold) if plain else index
+        unique.setdefault(key, []).append(index)
+    firsts = [indices[0] for indices in unique.values()]
+    same = dict(zip(firsts, unique.values(), strict=True))
+    decoded = _decode(
+        cache, [rows[i] for i in firsts], max_new_tokens, trace, batch_size, "shared"
+    )
+    for position, result in decoded:
+        for index in same[firsts[position]]:
+            yield index, _judged(result, pairs[index][1])
+
+
+@torch.no_grad()
+def forced_logits(
+    cache: ContextCache, keep: Edit, token_ids: Sequence[int] | Int[Tensor, " pos"]
+) -> Float[Tensor, "row d_vocab"]:
+    """Logits at every given question and answer token, under an edit. Row r predicts what follows token r."""
+    ids = torch.as_tensor(token_ids, dtype=torch.long).reshape(1, -1)
+    if not ids.numel():
+        raise ValueError("forced_logits: token_ids needs at least one id.")
+    attention = _attention(cache, [_edit(cache, keep)])
+    slots = torch.arange(ids.shape[1])[None]
+    logits = adapter_of(cache.model).run(
+        ids, slots + cache.n_prefix, attention.at(slots), logit_rows=slots
+    )
+    assert logits is not None
+    return logits[0]
+
+
+def _row(cache: ContextCache, keep: Edit, item: Item | None, log_p_gold: bool) -> Row:
+    if item is None:
+        raise ValueError("answer: this cache was made from token ids; pass item= or question_ids=.")
+    prompt = cache.prompt_of(item)
+    gold: tuple[int, ...] = ()
+    if log_p_gold:
+        text = item.answer if item.answer is not None else "I don't know."
+        gold = tuple(gold_ids(model_info(cache.model).tokenizer, prompt, text))
+    return Row(_edit(cache, keep), prompt.suffix_ids, gold)
+
+
+def _edit(cache: ContextCache, keep: Edit) -> AttentionEdit:
+    """The edit, checked against the cache's shape."""
+    edit = keep if isinstance(keep, AttentionEdit) else AttentionEdit(keep=keep)
+    info, n = model_info(cache.model), cache.n_prefix
+    if edit.keep is not None:
+        expected, got = (info.n_layers, info.n_kv_heads, n), tuple(edit.keep.keep.shape)
+        if got != expected:
+            raise ValueError(
+                f"answer: a keep mask is [n_layers, n_kv_heads, k_pos] = {expected} for this cache; got {got}. "
+                "A mask belongs to the prefix it was made for."
+            )
+    for name, value in (("gate", edit.gate), ("bias", edit.bias)):
+        if value is not None and (*value.shape[:2], value.shape[3]) != (info.n_layers, info.n_heads, n):
+            raise ValueError(
+                f"answer: {name} is [n_layers, n_heads, row, k_pos] = ({info.n_layers}, {info.n_heads}, "
+                f"rows, {n}) for this cache; got {tuple(value.shape)}."
+            )
+    return edit
+
+
+def _attention(cache: ContextCache, edits: Sequence[AttentionEdit]) -> SharedPrefix:
+    """The attention of a batch, its edits stacked; None for a kind of edit that no row has."""
+    keep = None
+    if any(edit.keep is not None for edit in edits):
+        everything = torch.ones(
+            len(cache.keys), cache.keys[0].shape[0], cache.n_prefix, dtype=torch.bool
+        )
+        keep = torch.stack([e.keep.keep.cpu() if e.keep is not None else everything for e in edits])
+        keep = keep.to(cache.keys[0].device)
+    return SharedPrefix(
+        [k[:, : cache.n_prefix] for k in cache.keys],
+        [v[:, : cache.n_prefix] for v in cache.values],
+        n_prefix=cache.n_prefix,
+        keep=keep,
+        gate=_stacked([e.gate for e in edits], fill=1.0),
+        bias=_stacked([e.bias for e in edits], fill=0.0),
+    )
+
+
+def _stacked(parts: list[Tensor | None], *, fill: float) -> Tensor | None:
+    """Gates or biases of a batch with their rows brought to one number; ``fill`` where there is none."""
+    given = [part for part in parts if part is not None]
+    if not given:
+        return None
+    n_rows = max(part.shape[2] for part in given)
+    out = given[0].new_full((len(parts), *given[0].shape[:2], n_rows, given[0].shape[3]), fill)
+    for index, part in enumerate(parts):
+        if part is not None:
+            # A single row stands for every row, also where another edit of the batch gives many.
+            width = n_rows if part.shape[2] == 1 else part.shape[2]
+            out[index, :, :, :width] = part
+    return out
+
+
+@torch.no_grad()
+def _decode(
+    cache: ContextCache,
+    rows: Sequence[Row],
+    max_new_tokens: int,
+    trace: TraceRows,
+    batch_size: int | None,
+    backend: str,
+) -> Iterator[tuple[int, Answer]]:
+    """``(position in rows, answer)``, batch by batch; rows of like length share a batch."""
+    adapter, info = adapter_of(cache.model), model_info(cache.model)
+    if max_new_tokens < 1:
+        raise ValueError(f"answer: max_new_tokens is at least 1; got {max_new_tokens}.")
+    longest = max((max(len(row.suffix), len(row.suffix) + len(row.gold)) for row in rows), default=0)
+    if cache.n_prefix + longest + max_new_tokens > info.n_ctx:
+        raise ValueError(
+            f"answer: prefix ({cache.n_prefix} tokens), question ({longest}) and answer ({max_new_tokens}) must fit "
+            f"the model's context of {info.n_ctx}. Shorten the passage or lower max_new_tokens."
+        )
+    stops = stop_ids(info.tokenizer, info.generation_config) if info.tokenizer else frozenset()
+    if backend == "hooks":
+        for index, row in enumerate(rows):
+            yield index, _finish(cache, _decode_with_hooks(cache, row, max_new_tokens, stops))
+        return
+    order = sorted(range(len(rows)), key=lambda i: (len(rows[i].suffix), i))
+    size = batch_size or _batch_size(cache, adapter, longest, bool(trace))
+    # Rows with per-row gates are wide; stacking them is for the caller to ask for.
+    for start in range(0, len(order), size):
+        chosen = order[start : start + size]
+        batch = _Batch(cache, adapter, [rows[i] for i in chosen], trace)
+        for index, result in zip(chosen, batch.run(max_new_tokens, stops), strict=True):
+            yield index, _finish(cache, result)
+
+
+class _Batch:
+    """One batch from its questions to its last answer token."""
+
+    def __init__(
+        self, cache: ContextCache, adapter: Adapter, rows: list[Row], trace: TraceRows
+    ) -> None:
+        self.n, self.adapter, self.rows = cache.n_prefix, adapter, rows
+        self.attention = _attention(cache, [row.edit for row in rows])
+        self.lengths = torch.tensor([len(row.suffix) for row in rows])
+        self.recorder = (
+            TraceRecorder(adapter, self.n, [row.suffix for row in rows], trace) if trace else None
+        )
+        self.attention.listener = self.recorder.on_pattern if self.recorder else None
+
+    def run(self, max_new_tokens: int, stops: frozenset[int]) -> list[Answer]:
+        """One answer a row, text still to be decoded."""
+        logits = self._read_questions()
+        log_p = self._score_gold(logits)
+        tokens: list[list[int]] = [[] for _ in self.rows]
+        margins: list[list[float]] = [[] for _ in self.rows]
+        stopped = [False] * len(self.rows)
+        active = list(range(len(self.rows)))
+        for step in range(max_new_tokens):
+            best = logits.float().topk(2, dim=-1)
+            chosen, margin = best.indices[:, 0].tolist(), (best.values[:, 0] - best.values[:, 1]).tolist()
+            staying = []
+            for place, row in enumerate(active):
+                if chosen[place] in stops:
+                    stopped[row] = True
+                    continue
+                tokens[row].append(chosen[place])
+                margins[row].append(margin[place])
+                staying.append(place)
+            if not staying or step + 1 == max_new_tokens:
+                break
+            if len(staying) < len(active):
+                self.attention.select(torch.tensor(staying))
+            active = [active[place] for place in staying]
+            logits = self._step(active, [chosen[place] for place in staying], step)
+        traces = self.recorder.traces(tokens) if self.recorder else [None] * len(self.rows)
+        return [
+            Answer(
+                text="",
+                token_ids=tuple(tokens[i]),
+                margins=tuple(margins[i]),
+                stopped=stopped[i],
+                log_p_gold=log_p[i],
+                trace=traces[i],
+            )
+            for i in range(len(self.rows))
+        ]
+
+    def _read_questions(self) -> Float[Tensor, "batch d_vocab"]:
+        """Logits at each row's last prompt token. Shorter questions are padded on the right, where nothing sees the padding."""
+        ids = torch.zeros(len(self.rows), int(self.lengths.max()), dtype=torch.long)
+        for place, row in enumerate(self.rows):
+            ids[place, : len(row.suffix)] = torch.tensor(row.suffix)
+        slots = torch.arange(ids.shape[1]).expand(len(self.rows), -1)
+        if self.recorder:
+            self.recorder.start_questions()
+        logits = self.adapter.run(
+            ids,
+            slots + self.n,
+            self.attention.at(slots),
+            logit_rows=self.lengths[:, None] - 1,
+            residual=self.recorder.on_residual if self.recorder else None,
+        )
+        assert logits is not None
+        return logits[:, 0]
+
+    def _score_gold(self, logits: Tensor) -> list[float | None]:
+        """log p of each row's gold tokens. Their slots are overwritten by the answer afterwards."""
+        lengths = [len(row.gold) for row in self.rows]
+        if not any(lengths):
+            return [None] * len(self.rows)
+        gold = torch.zeros(len(self.rows), max(lengths), dtype=torch.long)
+        for place, row in enumerate(self.rows):
+            gold[place, : len(row.gold)] = torch.tensor(row.gold, dtype=torch.long)
+        every = logits[:, None]
+        if gold.shape[1] > 1:
+            offsets = torch.arange(gold.shape[1] - 1).expand(len(self.rows), -1)
+            slots = self.lengths[:, None] + offsets
+            listener, self.attention.listener = self.attention.listener, None
+            rest = self.adapter.run(
+                gold[:, :-1], slots + self.n, self.attention.at(slots), logit_rows=offsets
+            )
+            self.attention.listener = listener
+            assert rest is not None
+            every = torch.cat([every, rest], dim=1)
+        chosen = gold.to(every.device)[..., None]
+        log_p = every.float().log_softmax(-1).gather(-1, chosen)[..., 0].cpu()
+        return [
+            float(log_p[i, :length].sum()) if length else None for i, length in enumerate(lengths)
+        ]
+
+    def _step(self, active: list[int], chosen: list[int], step: int) -> Float[Tensor, "batch d_vocab"]:
+        slots = (self.lengths[active] + step)[:, None]
+        if self.recorder:
+            self.recorder.start_step(active)
+        logits = self.adapter.run(
+            torch.tensor(chosen)[:, None],
+            slots + self.n,
+            self.attention.at(slots),
+            logit_rows=torch.zeros(len(active), 1, dtype=torch.long),
+        )
+        assert logits is not None
+        return logits[:, 0]
+
+
+def _decode_with_hooks(
+    cache: ContextCache, row: Row, max_new_tokens: int, stops: frozenset[int]
+) -> Answer:
+    """The reference: the model's own forward over everything, its attention edited by hooks, a token at a time."""
+    adapter, model = adapter_of(cache.model), cache.model
+    ids = torch.tensor([[*cache.prompt.prefix_ids, *row.suffix]])
+    hooks = attention_hooks(model, row.edit, n_prefix=cache.n_prefix)
+    tokens: list[int] = []
+    margins: list[float] = []
+    stopped = False
+    with model.hooks(fwd_hooks=hooks):
+        for _ in range(max_new_tokens):
+            best = adapter.plain_logits(ids)[0, -1].float().topk(2)
+            if int(best.indices[0]) in stops:
+                stopped = True
+                break
+            tokens.append(int(best.indices[0]))
+            margins.append(float(best.values[0] - best.values[1]))
+            ids = torch.cat([ids, best.indices[:1].cpu()[None]], dim=1)
+    return Answer("", tuple(tokens), tuple(margins), stopped)
+
+
+def _batch_size(cache: ContextCache, adapter: Adapter, longest: int, tracing: bool) -> int:
+    """Rows that fit a quarter of the free memory, at most 64 on a CPU, where more is not faster."""
+    element = cache.keys[0].element_size()
+    scores = adapter.n_heads * longest * (cache.n_prefix + longest) * (8 + 2 * element)
+    suffix = 2 * adapter.n_layers * adapter.n_kv_heads * adapter.d_head * (longest + 64) * element
+    stream = longest * adapter.d_model * 16 * element + adapter.d_vocab * 12
+    kept = adapter.n_layers * adapter.n_heads * (cache.n_prefix + longest) * 4 * longest
+    row = scores + suffix + stream + (kept if tracing else 0)
+    most = 64 if adapter.device.type == "cpu" else 512
+    return int(max(1, min(most, free_bytes(adapter.device) // 4 // max(1, row))))
+
+
+def _finish(cache: ContextCache, result: Answer) -> Answer:
+    """The answer with its text, and its trace with its tokens' texts."""
+    tokenizer = model_info(cache.model).tokenizer
+    if tokenizer is None:
+        return result
+    text = tokenizer.decode(list(result.token_ids), skip_special_tokens=True).strip()
+    trace = result.trace
+    if trace is not None:
+        ids = [*cache.prompt.prefix_ids, *trace.token_ids]
+        tokens = tuple(tokenizer.decode([i]) for i in ids)
+        sinks = tuple(sorted({*cache.prompt.sink_positions, *cache.prompt.template_positions}))
+        trace = replace(trace, tokens=tokens, sink_positions=sinks)
+    return replace(result, text=text, trace=trace)
+
+
+def _judged(result: Answer, item: Item | None) -> Answer:
+    if item is None:
+        return result
+    judged = classify(result.text, item)
+    return replace(
+        result, item_id=item.id, outcome=judged.outcome, subclass=judged.subclass, f1=judged.f1
+    )

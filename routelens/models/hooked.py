@@ -1,0 +1,140 @@
+"""A Hugging Face model as a HookedTransformer, sharing its memory and with no weight processing.
+
+TransformerLens's own loader refuses local and unlisted models, picks the architecture by a substring of the path, and copies the
+weights. Here the configuration is filled from the Hugging Face config field by field, TransformerLens's converters name
+the tensors, and the parameters become views of the Hugging Face tensors. As views they also have the memory layout that
+TransformerLens's forward re-creates on every call, so that it copies nothing.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+FAMILIES = ("llama", "qwen2", "qwen3", "mistral", "gemma", "gemma2")
+
+
+def can_be_hooked(hf_config: Any) -> str | None:
+    """None when the architecture can be a HookedTransformer with the same numbers, else the reason."""
+    family = hf_config.model_type
+    if family not in FAMILIES:
+        return f"its architecture is {family!r}; routelens knows {', '.join(FAMILIES)}"
+    for name in ("attention_bias", "mlp_bias"):
+        if getattr(hf_config, name, False) and family != "qwen2":
+            return f"its config sets {name}, which TransformerLens's {family} conversion drops"
+    rope = dict(getattr(hf_config, "rope_parameters", None) or {})
+    kind = rope.get("rope_type", "default")
+    if kind not in ("default", "llama3"):
+        return f"its RoPE type is {kind!r}; 'default' and 'llama3' are known"
+    return None
+
+
+def hooked_config(hf_config: Any, *, dtype: torch.dtype, device: str) -> Any:
+    """The HookedTransformerConfig that states what the Hugging Face config states."""
+    from transformer_lens.config.hooked_transformer_config import HookedTransformerConfig
+
+    family = hf_config.model_type
+    n_heads = hf_config.num_attention_heads
+    d_head = getattr(hf_config, "head_dim", None) or hf_config.hidden_size // n_heads
+    rope = dict(getattr(hf_config, "rope_parameters", None) or {})
+    fields: dict[str, Any] = {
+        "d_model": hf_config.hidden_size,
+        "d_head": d_head,
+        "n_heads": n_heads,
+        "n_key_value_heads": hf_config.num_key_value_heads,
+        "d_mlp": hf_config.intermediate_size,
+        "n_layers": hf_config.num_hidden_layers,
+        "n_ctx": hf_config.max_position_embeddings,
+        "d_vocab": hf_config.vocab_size,
+        "eps": hf_config.rms_norm_eps,
+        "act_fn": getattr(hf_config, "hidden_activation", None) or hf_config.hidden_act,
+        "normalization_type": "RMS",
+        "positional_embedding_type": "rotary",
+        "rotary_base": rope.get("rope_theta", 10000.0),
+        "rotary_dim": d_head,
+        "rotary_adjacent_pairs": False,
+        "final_rms": True,
+        "gated_mlp": True,
+        "use_qk_norm": family == "qwen3",
+        "original_architecture": (getattr(hf_config, "architectures", None) or [family])[0],
+        "dtype": dtype,
+        "device": device,
+        "init_weights": False,
+        "default_prepend_bos": False,
+        "model_name": getattr(hf_config, "_name_or_path", "") or family,
+    }
+    if rope.get("rope_type") == "llama3":
+        fields |= {
+            "use_NTK_by_parts_rope": True,
+            "NTK_original_ctx_len": rope["original_max_position_embeddings"],
+            "NTK_by_parts_low_freq_factor": rope["low_freq_factor"],
+            "NTK_by_parts_high_freq_factor": rope["high_freq_factor"],
+            "NTK_by_parts_factor": rope["factor"],
+        }
+    fields |= _windows(hf_config)
+    if family == "gemma2":
+        fields |= {
+            "attn_scores_soft_cap": hf_config.attn_logit_softcapping or -1.0,
+            "output_logits_soft_cap": hf_config.final_logit_softcapping or -1.0,
+            "use_normalization_before_and_after": True,
+            "use_attn_scale": True,
+            "attn_scale": float(hf_config.query_pre_attn_scalar) ** 0.5,
+        }
+    return HookedTransformerConfig(**fields)
+
+
+def _windows(hf_config: Any) -> dict[str, Any]:
+    """Which layers look back only so far."""
+    window = getattr(hf_config, "sliding_window", None)
+    if window is None or not getattr(hf_config, "use_sliding_window", True):
+        return {}
+    kinds = getattr(hf_config, "layer_types", None)
+    if kinds is None:
+        kinds = ["sliding_attention"] * hf_config.num_hidden_layers
+    if "sliding_attention" not in kinds:
+        return {}
+    types = ["local" if kind == "sliding_attention" else "global" for kind in kinds]
+    return {"use_local_attn": True, "window_size": int(window), "attn_types": types}
+
+
+def to_hooked_transformer(hf_model: Any, tokenizer: Any, *, dtype: torch.dtype, device: torch.device) -> Any:
+    """A HookedTransformer whose parameters are views of the Hugging Face model's (copies under another dtype or device)."""
+    from transformer_lens import HookedTransformer
+
+    cfg = hooked_config(hf_model.config, dtype=dtype, device=str(device))
+    model = HookedTransformer(cfg, move_to_device=False)
+    state = {
+        name: tensor.detach().to(device=device, dtype=dtype)
+        for name, tensor in converter(hf_model.config.model_type)(hf_model, cfg).items()
+    }
+    missing = set(dict(model.named_parameters())) - set(state)
+    unexpected = set(state) - set(model.state_dict())
+    if missing or unexpected:
+        raise ValueError(
+            f"load_model: converting {hf_model.config.model_type} weights left {sorted(missing)[:4]} "
+            f"unset and {sorted(unexpected)[:4]} unused; this TransformerLens version is not supported."
+        )
+    model.load_state_dict(state, strict=False, assign=True)
+    for buffer_owner in model.modules():
+        buffer_owner._buffers.update(
+            {name: buffer.to(device) for name, buffer in buffer_owner._buffers.items() if buffer is not None}
+        )
+    if tokenizer is not None:
+        # As it is: TransformerLens's set_tokenizer would rebuild it with other padding and BOS behaviour.
+        model.tokenizer = tokenizer
+        cfg.tokenizer_prepends_bos = len(tokenizer.encode("")) > 0
+    return model.eval().requires_grad_(False)
+
+
+def converter(family: str) -> Callable[[Any, Any], dict[str, torch.Tensor]]:
+    """TransformerLens's function from Hugging Face weights to HookedTransformer names."""
+    from transformer_lens.pretrained import weight_conversions as conversions
+
+    return {
+        "llama": conversions.convert_llama_weights,
+        "qwen2": conversions.convert_qwen2_weights,
+        "qwen3": conversions.convert_qwen3_weights,
+        "mistral": conversions.convert_mistral_weights,
+        "gemma": conversions.convert_gemma_weights,
+        "gemma2": conversions.convert_gemma_weights,
+    }[family]

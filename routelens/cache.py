@@ -13,7 +13,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from routelens.models import RecordPrefix, adapter_of, model_info
-from routelens.prompts import DEFAULT_FORMAT, N_SINK, Prompt, PromptFormat, as_ids, build_prompt
+from routelens.encoding import as_ids
+from routelens.prompts import DEFAULT_FORMAT, N_SINK, Prompt, PromptFormat, build_prompt
 from routelens.types import Evidence, Item, LayerState, Regime, TokenGroup
 
 
@@ -137,7 +138,7 @@ def prefill(
         )
     else:
         assert token_ids is not None
-        prompt = _raw_prompt(as_ids(info.tokenizer, token_ids), info.n_ctx)
+        prompt = _raw_prompt(_as_ids(info.tokenizer, token_ids), info.n_ctx)
     adapter = adapter_of(model)
     ids = torch.tensor([[*prompt.prefix_ids, *prompt.scoring_ids]], dtype=torch.long)
     record = RecordPrefix()
@@ -153,6 +154,13 @@ def prefill(
         values=tuple(record.values),
         queries=tuple(record.queries),
     )
+
+
+def _as_ids(tokenizer: Any, token_ids: Any) -> tuple[int, ...]:
+    """The ids as they are; a model without a tokenizer has no BOS to double."""
+    if tokenizer is not None:
+        return as_ids(tokenizer, token_ids)
+    return tuple(torch.as_tensor(token_ids).reshape(-1).tolist())
 
 
 def _raw_prompt(ids: tuple[int, ...], n_ctx: int) -> Prompt:

@@ -20,7 +20,8 @@ from routelens.cache import ContextCache
 from routelens.metrics.outcomes import classify
 from routelens.models import Adapter, SharedPrefix, adapter_of, attention_hooks, model_info
 from routelens.models.memory import free_bytes
-from routelens.prompts import gold_ids, stop_ids
+from routelens.encoding import stop_ids
+from routelens.prompts import gold_ids
 from routelens.tracing import TraceRecorder
 from routelens.types import Answer, AttentionEdit, Item, KeepMask
 
@@ -63,13 +64,20 @@ def answer(
     Raises:
         ValueError: A mask of another shape, no item and no ids, or an answer that would leave the model's context.
     """
+    if backend not in ("shared", "hooks"):
+        raise ValueError(f"answer: backend is 'shared' or 'hooks'; got {backend!r}.")
+    if backend == "hooks" and (trace or log_p_gold):
+        raise ValueError("answer: backend='hooks' gives tokens alone, no trace and no log_p_gold.")
     item = item or (cache.item if question_ids is None else None)
     if question_ids is not None:
-        row = Row(_edit(cache, keep), tuple(int(i) for i in question_ids))
-        if not row.suffix:
-            raise ValueError("answer: question_ids needs at least one id, the one that predicts the answer.")
+        if log_p_gold:
+            raise ValueError(
+                "answer: log_p_gold continues an item's own prompt; leave out question_ids."
+            )
+        suffix, gold = tuple(_id_row("answer", question_ids).tolist()), ()
     else:
-        row = _row(cache, keep, item, log_p_gold)
+        suffix, gold = _asked(cache, item, log_p_gold)
+    row = Row(_edit(cache, keep), suffix, gold)
     ((_, result),) = _decode(cache, [row], max_new_tokens, trace, None, backend)
     return _judged(result, item)
 
@@ -113,15 +121,18 @@ def iter_answers(
     batch_size: int | None = None,
 ) -> Iterator[tuple[int, Answer]]:
     """``(index, answer)`` as batches finish; the index counts as in :func:`answer_many`."""
-    asked = [cache.item] if items is None else list(items)
-    pairs = [(keep, item) for keep in keeps for item in asked]
-    rows = [_row(cache, keep, item, log_p_gold) for keep, item in pairs]
+    chosen = [cache.item] if items is None else list(items)
+    asked = [_asked(cache, item, log_p_gold) for item in chosen]
+    rows: list[Row] = []
     unique: dict[Any, list[int]] = {}
-    for index, row in enumerate(rows):
-        keep = row.edit.keep
-        plain = row.edit.gate is None and row.edit.bias is None
-        key = (keep.hash if keep else "", row.suffix, row.gold) if plain else index
-        unique.setdefault(key, []).append(index)
+    for keep in keeps:
+        edit = _edit(cache, keep)
+        plain = edit.gate is None and edit.bias is None
+        mask = edit.keep.hash if edit.keep is not None else ""
+        for suffix, gold in asked:
+            key = (mask, suffix, gold) if plain else len(rows)
+            unique.setdefault(key, []).append(len(rows))
+            rows.append(Row(edit, suffix, gold))
     firsts = [indices[0] for indices in unique.values()]
     same = dict(zip(firsts, unique.values(), strict=True))
     decoded = _decode(
@@ -129,7 +140,7 @@ def iter_answers(
     )
     for position, result in decoded:
         for index in same[firsts[position]]:
-            yield index, _judged(result, pairs[index][1])
+            yield index, _judged(result, chosen[index % len(chosen)])
 
 
 @torch.no_grad()
@@ -137,9 +148,13 @@ def forced_logits(
     cache: ContextCache, keep: Edit, token_ids: Sequence[int] | Int[Tensor, " pos"]
 ) -> Float[Tensor, "row d_vocab"]:
     """Logits at every given question and answer token, under an edit. Row r predicts what follows token r."""
-    ids = torch.as_tensor(token_ids, dtype=torch.long).reshape(1, -1)
-    if not ids.numel():
-        raise ValueError("forced_logits: token_ids needs at least one id.")
+    ids = _id_row("forced_logits", token_ids)[None]
+    n_ctx = model_info(cache.model).n_ctx
+    if cache.n_prefix + ids.shape[1] > n_ctx:
+        raise ValueError(
+            f"forced_logits: prefix ({cache.n_prefix} tokens) and token_ids ({ids.shape[1]}) must fit the "
+            f"model's context of {n_ctx}."
+        )
     attention = _attention(cache, [_edit(cache, keep)])
     slots = torch.arange(ids.shape[1])[None]
     logits = adapter_of(cache.model).run(
@@ -149,20 +164,42 @@ def forced_logits(
     return logits[0]
 
 
-def _row(cache: ContextCache, keep: Edit, item: Item | None, log_p_gold: bool) -> Row:
+def _id_row(who: str, token_ids: Any) -> Int[Tensor, " pos"]:
+    """Given ids as one row of integers."""
+    ids = torch.as_tensor(token_ids)
+    ids = ids[0] if ids.ndim == 2 and len(ids) == 1 else ids
+    if ids.ndim != 1 or not len(ids) or ids.is_floating_point() or ids.dtype == torch.bool:
+        raise ValueError(
+            f"{who}: token ids are one row of at least one integer; got {ids.dtype} of shape "
+            f"{tuple(ids.shape)}."
+        )
+    return ids.long().cpu()
+
+
+def _asked(
+    cache: ContextCache, item: Item | None, log_p_gold: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """An item's ids after the prefix, and its gold answer's ids where they are to be scored."""
     if item is None:
-        raise ValueError("answer: this cache was made from token ids; pass item= or question_ids=.")
+        raise ValueError(
+            "answer: this cache was made from token ids; pass an item, or question_ids= to rl.answer."
+        )
     prompt = cache.prompt_of(item)
     gold: tuple[int, ...] = ()
     if log_p_gold:
         text = item.answer if item.answer is not None else "I don't know."
         gold = tuple(gold_ids(model_info(cache.model).tokenizer, prompt, text))
-    return Row(_edit(cache, keep), prompt.suffix_ids, gold)
+    return prompt.suffix_ids, gold
 
 
 def _edit(cache: ContextCache, keep: Edit) -> AttentionEdit:
     """The edit, checked against the cache's shape."""
     edit = keep if isinstance(keep, AttentionEdit) else AttentionEdit(keep=keep)
+    if edit.keep is not None and not isinstance(edit.keep, KeepMask):
+        raise ValueError(
+            "answer: what to keep is a KeepMask, an AttentionEdit or None; got "
+            f"{type(edit.keep).__name__}. Wrap a bool tensor: rl.KeepMask(tensor)."
+        )
     info, n = model_info(cache.model), cache.n_prefix
     if edit.keep is not None:
         expected, got = (info.n_layers, info.n_kv_heads, n), tuple(edit.keep.keep.shape)
@@ -172,11 +209,16 @@ def _edit(cache: ContextCache, keep: Edit) -> AttentionEdit:
                 "A mask belongs to the prefix it was made for."
             )
     for name, value in (("gate", edit.gate), ("bias", edit.bias)):
-        if value is not None and (*value.shape[:2], value.shape[3]) != (info.n_layers, info.n_heads, n):
+        if value is None:
+            continue
+        expected = (info.n_layers, info.n_heads, n)
+        if value.ndim != 4 or not value.shape[2] or (*value.shape[:2], value.shape[3]) != expected:
             raise ValueError(
                 f"answer: {name} is [n_layers, n_heads, row, k_pos] = ({info.n_layers}, {info.n_heads}, "
                 f"rows, {n}) for this cache; got {tuple(value.shape)}."
             )
+        if bool(value.isnan().any() or value.isposinf().any()):
+            raise ValueError(f"answer: {name} holds numbers (a bias also -inf); got NaN or +inf.")
     return edit
 
 
@@ -200,15 +242,18 @@ def _attention(cache: ContextCache, edits: Sequence[AttentionEdit]) -> SharedPre
 
 
 def _stacked(parts: list[Tensor | None], *, fill: float) -> Tensor | None:
-    """Gates or biases of a batch with their rows brought to one number; ``fill`` where there is none."""
+    """Gates or biases of a batch with their rows brought to one number; ``fill`` where there is none.
+
+    A single row stands for every row. Where an edit gives several, one more is added, for all rows past them.
+    """
     given = [part for part in parts if part is not None]
     if not given:
         return None
-    n_rows = max(part.shape[2] for part in given)
+    most = max(part.shape[2] for part in given)
+    n_rows = most if most == 1 else most + 1
     out = given[0].new_full((len(parts), *given[0].shape[:2], n_rows, given[0].shape[3]), fill)
     for index, part in enumerate(parts):
         if part is not None:
-            # A single row stands for every row, also where another edit of the batch gives many.
             width = n_rows if part.shape[2] == 1 else part.shape[2]
             out[index, :, :, :width] = part
     return out
@@ -227,10 +272,16 @@ def _decode(
     adapter, info = adapter_of(cache.model), model_info(cache.model)
     if max_new_tokens < 1:
         raise ValueError(f"answer: max_new_tokens is at least 1; got {max_new_tokens}.")
-    longest = max((max(len(row.suffix), len(row.suffix) + len(row.gold)) for row in rows), default=0)
-    if cache.n_prefix + longest + max_new_tokens > info.n_ctx:
+    if trace not in (False, True, "prompt"):
+        raise ValueError(f"answer: trace is False, True or 'prompt'; got {trace!r}.")
+    trace = "prompt" if trace == "prompt" else bool(trace)
+    if batch_size is not None and batch_size < 1:
+        raise ValueError(f"answer_many: batch_size is at least 1; got {batch_size}.")
+    longest = max((len(row.suffix) for row in rows), default=0)
+    after = max((max_new_tokens, *(len(row.gold) for row in rows)))
+    if cache.n_prefix + longest + after > info.n_ctx:
         raise ValueError(
-            f"answer: prefix ({cache.n_prefix} tokens), question ({longest}) and answer ({max_new_tokens}) must fit "
+            f"answer: prefix ({cache.n_prefix} tokens), question ({longest}) and answer ({after}) must fit "
             f"the model's context of {info.n_ctx}. Shorten the passage or lower max_new_tokens."
         )
     stops = stop_ids(info.tokenizer, info.generation_config) if info.tokenizer else frozenset()
@@ -239,8 +290,7 @@ def _decode(
             yield index, _finish(cache, _decode_with_hooks(cache, row, max_new_tokens, stops))
         return
     order = sorted(range(len(rows)), key=lambda i: (len(rows[i].suffix), i))
-    size = batch_size or _batch_size(cache, adapter, longest, bool(trace))
-    # Rows with per-row gates are wide; stacking them is for the caller to ask for.
+    size = batch_size or _batch_size(cache, adapter, rows, bool(trace))
     for start in range(0, len(order), size):
         chosen = order[start : start + size]
         batch = _Batch(cache, adapter, [rows[i] for i in chosen], trace)
@@ -271,8 +321,7 @@ class _Batch:
         stopped = [False] * len(self.rows)
         active = list(range(len(self.rows)))
         for step in range(max_new_tokens):
-            best = logits.float().topk(2, dim=-1)
-            chosen, margin = best.indices[:, 0].tolist(), (best.values[:, 0] - best.values[:, 1]).tolist()
+            chosen, margin = _greedy(logits)
             staying = []
             for place, row in enumerate(active):
                 if chosen[place] in stops:
@@ -369,38 +418,50 @@ def _decode_with_hooks(
     stopped = False
     with model.hooks(fwd_hooks=hooks):
         for _ in range(max_new_tokens):
-            best = adapter.plain_logits(ids)[0, -1].float().topk(2)
-            if int(best.indices[0]) in stops:
+            (chosen,), (margin,) = _greedy(adapter.plain_logits(ids)[:, -1])
+            if chosen in stops:
                 stopped = True
                 break
-            tokens.append(int(best.indices[0]))
-            margins.append(float(best.values[0] - best.values[1]))
-            ids = torch.cat([ids, best.indices[:1].cpu()[None]], dim=1)
+            tokens.append(chosen)
+            margins.append(margin)
+            ids = torch.cat([ids, torch.tensor([[chosen]])], dim=1)
     return Answer("", tuple(tokens), tuple(margins), stopped)
 
 
-def _batch_size(cache: ContextCache, adapter: Adapter, longest: int, tracing: bool) -> int:
+def _greedy(logits: Float[Tensor, "batch d_vocab"]) -> tuple[list[int], list[float]]:
+    """Each row's token, the lowest id among equals, and its margin over the next best."""
+    best = logits.float().topk(2, dim=-1).values
+    return logits.argmax(-1).tolist(), (best[:, 0] - best[:, 1]).tolist()
+
+
+def _batch_size(
+    cache: ContextCache, adapter: Adapter, rows: Sequence[Row], tracing: bool
+) -> int:
     """Rows that fit a quarter of the free memory, at most 64 on a CPU, where more is not faster."""
+    longest = max((len(row.suffix) for row in rows), default=0)
+    gold = max((len(row.gold) for row in rows), default=0)
     element = cache.keys[0].element_size()
     scores = adapter.n_heads * longest * (cache.n_prefix + longest) * (8 + 2 * element)
     suffix = 2 * adapter.n_layers * adapter.n_kv_heads * adapter.d_head * (longest + 64) * element
-    stream = longest * adapter.d_model * 16 * element + adapter.d_vocab * 12
+    stream = longest * adapter.d_model * 16 * element + (gold + 1) * adapter.d_vocab * 12
     kept = adapter.n_layers * adapter.n_heads * (cache.n_prefix + longest) * 4 * longest
-    row = scores + suffix + stream + (kept if tracing else 0)
+    edits = sum(
+        max((x.nbytes for row in rows if (x := getattr(row.edit, name)) is not None), default=0)
+        for name in ("gate", "bias")
+    )
+    row = scores + suffix + stream + edits + (kept if tracing else 0)
     most = 64 if adapter.device.type == "cpu" else 512
     return int(max(1, min(most, free_bytes(adapter.device) // 4 // max(1, row))))
 
 
 def _finish(cache: ContextCache, result: Answer) -> Answer:
     """The answer with its text, and its trace with its tokens' texts."""
-    tokenizer = model_info(cache.model).tokenizer
-    if tokenizer is None:
-        return result
-    text = tokenizer.decode(list(result.token_ids), skip_special_tokens=True).strip()
-    trace = result.trace
+    tokenizer, trace, text = model_info(cache.model).tokenizer, result.trace, ""
+    if tokenizer is not None:
+        text = tokenizer.decode(list(result.token_ids), skip_special_tokens=True).strip()
     if trace is not None:
         ids = [*cache.prompt.prefix_ids, *trace.token_ids]
-        tokens = tuple(tokenizer.decode([i]) for i in ids)
+        tokens = tuple(str(i) if tokenizer is None else tokenizer.decode([i]) for i in ids)
         sinks = tuple(sorted({*cache.prompt.sink_positions, *cache.prompt.template_positions}))
         trace = replace(trace, tokens=tokens, sink_positions=sinks)
     return replace(result, text=text, trace=trace)

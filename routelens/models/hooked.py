@@ -11,21 +11,17 @@ from typing import Any
 
 import torch
 
-FAMILIES = ("llama", "qwen2", "qwen3", "mistral", "gemma", "gemma2")
+from routelens.models.supported import rope_type, windows
 
 
 def can_be_hooked(hf_config: Any) -> str | None:
     """None when the architecture can be a HookedTransformer with the same numbers, else the reason."""
     family = hf_config.model_type
-    if family not in FAMILIES:
-        return f"its architecture is {family!r}; routelens knows {', '.join(FAMILIES)}"
     for name in ("attention_bias", "mlp_bias"):
         if getattr(hf_config, name, False) and family != "qwen2":
             return f"its config sets {name}, which TransformerLens's {family} conversion drops"
-    rope = dict(getattr(hf_config, "rope_parameters", None) or {})
-    kind = rope.get("rope_type", "default")
-    if kind not in ("default", "llama3"):
-        return f"its RoPE type is {kind!r}; 'default' and 'llama3' are known"
+    if rope_type(hf_config) not in ("default", "llama3"):
+        return f"its RoPE type is {rope_type(hf_config)!r}; 'default' and 'llama3' are known"
     return None
 
 
@@ -85,16 +81,11 @@ def hooked_config(hf_config: Any, *, dtype: torch.dtype, device: str) -> Any:
 
 def _windows(hf_config: Any) -> dict[str, Any]:
     """Which layers look back only so far."""
-    window = getattr(hf_config, "sliding_window", None)
-    if window is None or not getattr(hf_config, "use_sliding_window", True):
+    each = windows(hf_config)
+    if not any(each):
         return {}
-    kinds = getattr(hf_config, "layer_types", None)
-    if kinds is None:
-        kinds = ["sliding_attention"] * hf_config.num_hidden_layers
-    if "sliding_attention" not in kinds:
-        return {}
-    types = ["local" if kind == "sliding_attention" else "global" for kind in kinds]
-    return {"use_local_attn": True, "window_size": int(window), "attn_types": types}
+    types = ["global" if window is None else "local" for window in each]
+    return {"use_local_attn": True, "window_size": max(filter(None, each)), "attn_types": types}
 
 
 def to_hooked_transformer(hf_model: Any, tokenizer: Any, *, dtype: torch.dtype, device: torch.device) -> Any:
@@ -119,11 +110,25 @@ def to_hooked_transformer(hf_model: Any, tokenizer: Any, *, dtype: torch.dtype, 
         buffer_owner._buffers.update(
             {name: buffer.to(device) for name, buffer in buffer_owner._buffers.items() if buffer is not None}
         )
+    _share_rotary(model, hf_model, dtype, device)
     if tokenizer is not None:
         # As it is: TransformerLens's set_tokenizer would rebuild it with other padding and BOS behaviour.
         model.tokenizer = tokenizer
         cfg.tokenizer_prepends_bos = len(tokenizer.encode("")) > 0
     return model.eval().requires_grad_(False)
+
+
+def _share_rotary(model: Any, hf_model: Any, dtype: torch.dtype, device: torch.device) -> None:
+    """Hugging Face's own cos and sin, one table for all layers.
+
+    TransformerLens rounds its angles otherwise (position / frequency, not times its inverse), by more than everything else differs.
+    """
+    n = min(int(model.cfg.n_ctx), 16384)
+    positions = torch.arange(n, device=hf_model.device)[None]
+    probe = torch.empty(1, 1, dtype=dtype, device=hf_model.device)
+    cos, sin = (x[0].to(device=device, dtype=dtype) for x in hf_model.base_model.rotary_emb(probe, positions))
+    for block in model.blocks:
+        block.attn.rotary_cos, block.attn.rotary_sin = cos, sin
 
 
 def converter(family: str) -> Callable[[Any, Any], dict[str, torch.Tensor]]:

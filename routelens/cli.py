@@ -86,7 +86,7 @@ def _add_sweep(commands: Any) -> None:
     how.add_argument("--device", help="cpu, cuda, … (default: CUDA where there is one)")
     how.add_argument("--dtype", default="float32")
     how.add_argument("--kind", default="auto", choices=("auto", "hooked", "bridge"))
-    how.add_argument("--format", default="copy", choices=FORMATS, help="wording of the prompt")
+    how.add_argument("--format", default="default", choices=FORMATS, help="wording of the prompt")
     how.add_argument("--max-new-tokens", type=int, default=32)
     how.add_argument("--batch-size", type=int, help="rows decoded together (default: by memory)")
     how.add_argument("--no-trace", action="store_true", help="answers only, no attention measures")

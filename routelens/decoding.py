@@ -290,7 +290,8 @@ def _decode(
             yield index, _finish(cache, _decode_with_hooks(cache, row, max_new_tokens, stops))
         return
     order = sorted(range(len(rows)), key=lambda i: (len(rows[i].suffix), i))
-    size = batch_size or _batch_size(cache, adapter, rows, bool(trace))
+    traced = {False: 0, True: longest + max_new_tokens, "prompt": 1 + longest / adapter.n_heads}
+    size = batch_size or _batch_size(cache, adapter, rows, traced[trace])
     for start in range(0, len(order), size):
         chosen = order[start : start + size]
         batch = _Batch(cache, adapter, [rows[i] for i in chosen], trace)
@@ -435,22 +436,26 @@ def _greedy(logits: Float[Tensor, "batch d_vocab"]) -> tuple[list[int], list[flo
 
 
 def _batch_size(
-    cache: ContextCache, adapter: Adapter, rows: Sequence[Row], tracing: bool
+    cache: ContextCache, adapter: Adapter, rows: Sequence[Row], traced: float
 ) -> int:
-    """Rows that fit a quarter of the free memory, at most 64 on a CPU, where more is not faster."""
+    """Rows that fit a quarter of the free memory, at most 256 on a CPU, where more is not faster.
+
+    ``traced`` is the number of pattern rows that a trace keeps.
+    """
     longest = max((len(row.suffix) for row in rows), default=0)
     gold = max((len(row.gold) for row in rows), default=0)
     element = cache.keys[0].element_size()
     scores = adapter.n_heads * longest * (cache.n_prefix + longest) * (8 + 2 * element)
     suffix = 2 * adapter.n_layers * adapter.n_kv_heads * adapter.d_head * (longest + 64) * element
     stream = longest * adapter.d_model * 16 * element + (gold + 1) * adapter.d_vocab * 12
-    kept = adapter.n_layers * adapter.n_heads * (cache.n_prefix + longest) * 4 * longest
+    # Twice: as recorded, and as each row's own trace.
+    kept = 8 * traced * adapter.n_layers * adapter.n_heads * (cache.n_prefix + longest + traced)
     edits = sum(
         max((x.nbytes for row in rows if (x := getattr(row.edit, name)) is not None), default=0)
         for name in ("gate", "bias")
     )
-    row = scores + suffix + stream + edits + (kept if tracing else 0)
-    most = 64 if adapter.device.type == "cpu" else 512
+    row = scores + suffix + stream + edits + int(kept)
+    most = 256 if adapter.device.type == "cpu" else 512
     return int(max(1, min(most, free_bytes(adapter.device) // 4 // max(1, row))))
 
 

@@ -91,7 +91,7 @@ def load_model(
             HookedTransformer or TransformerBridge that is there already (returned as it is, checked).
         tokenizer: The tokenizer of a model passed as an object.
         device: "cpu", "cuda", … Default: CUDA where there is one, else CPU. MPS only when asked for.
-        dtype: Of what is loaded; a model that is there already keeps its own.
+        dtype: Of what is loaded. A model that is there already keeps its own dtype and device.
         kind: "hooked" or "bridge"; "auto" takes HookedTransformer where TransformerLens has it.
         check: The self-check at load (see ``routelens.models.selfcheck``).
 
@@ -104,11 +104,11 @@ def load_model(
     reference, generation_config = None, None
     if _is_transformer_lens(x):
         model, name, revision = x, _existing_name(x), ""
-        if tokenizer is not None:
-            model.tokenizer = tokenizer
+        tokenizer = tokenizer or getattr(model, "tokenizer", None)
     else:
         source = loading.hugging_face(x, tokenizer=tokenizer, dtype=_dtype(dtype), device=_device(device))
         name, revision, generation_config = source.name, source.revision, source.generation_config
+        tokenizer = source.tokenizer
         # Before the model is wrapped: a bridge runs the Hugging Face model in place.
         reference = loading.greedy_of(source) if check else None
         model = loading.wrap(source, kind)
@@ -128,7 +128,7 @@ def load_model(
         device=str(adapter.device),
         revision=revision or _fingerprint(model),
         hf_checked=hf_checked,
-        tokenizer=adapter.tokenizer,
+        tokenizer=tokenizer,
         generation_config=generation_config,
     )
     return model
@@ -181,13 +181,14 @@ def _device(device: str | torch.device | None) -> torch.device:
 
 @contextlib.contextmanager
 def _evaluating(model: Any) -> Iterator[None]:
-    """Evaluation mode for the check; a model that was training is put back."""
-    training = model.training
+    """Evaluation mode for the check; every module that was training is put back."""
+    training = [module for module in model.modules() if module.training]
     model.eval()
     try:
         yield
     finally:
-        model.train(training)
+        for module in training:
+            module.training = True
 
 
 def _fingerprint(model: Any) -> str:

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from routelens.models.attention import Attend, AttentionSite, Heads
+from routelens.models.supported import bridge_problem, hooked_transformer_problem, windows
 
 Rotary = Callable[[Int[Tensor, " position"]], tuple[Tensor, Tensor]]
 
@@ -47,7 +48,6 @@ class Adapter:
         self.d_model = int(cfg.d_model)
         self.n_ctx = int(cfg.n_ctx)
         self.d_vocab = int(cfg.d_vocab)
-        self.tokenizer = getattr(model, "tokenizer", None)
 
     @property
     def blocks(self) -> Any:
@@ -77,6 +77,12 @@ class Adapter:
         ``residual(layer, x)`` sees the stream before each layer, and after the last under index n_layers.
         """
         device = self.device
+        lowest, highest = int(token_ids.min()), int(token_ids.max())
+        if lowest < 0 or highest >= self.d_vocab:
+            raise ValueError(
+                f"routelens: token ids lie in [0, {self.d_vocab}) for this model; got "
+                f"{lowest if lowest < 0 else highest}. Were they made with another model's tokenizer?"
+            )
         with self._replaced(attend), self._watched(residual):
             return self._forward(
                 token_ids.to(device),
@@ -148,6 +154,10 @@ class HookedAdapter(Adapter):
 
     kind = "HookedTransformer"
 
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self._long_tables: dict[str, tuple[Tensor, Tensor]] = {}
+
     def site(self, layer: int) -> AttentionSite:
         attn, cfg = self.blocks[layer].attn, self.model.cfg
         cap = cfg.attn_scores_soft_cap
@@ -166,26 +176,40 @@ class HookedAdapter(Adapter):
             return _no_rotary
 
         def tables(positions: Tensor) -> tuple[Tensor, Tensor]:
-            needed = int(positions.max()) + 1
-            if needed > attn.rotary_cos.shape[0]:
-                # Positions past n_ctx are legal here: Expected Attention looks ahead of the prompt.
-                sin, cos = attn.calculate_sin_cos_rotary(
-                    self.model.cfg.rotary_dim, needed, base=attn._rotary_base(), dtype=self.dtype
-                )
-                cos, sin = cos.to(positions.device), sin.to(positions.device)
-            else:
-                cos, sin = attn.rotary_cos, attn.rotary_sin
+            cos, sin = self._tables(attn, int(positions.max()) + 1)
             index = positions.to(cos.device)
             return cos[index], sin[index]
 
         return tables
 
+    def _tables(self, attn: Any, needed: int) -> tuple[Tensor, Tensor]:
+        """cos and sin of at least ``needed`` positions: the model's own, or longer ones beside it.
+
+        Positions past n_ctx are legal here: Expected Attention looks ahead of the prompt.
+        """
+        if needed <= attn.rotary_cos.shape[0]:
+            return attn.rotary_cos, attn.rotary_sin
+        held = self._long_tables.get(attn.attn_type)
+        if held is None or needed > held[0].shape[0]:
+            n_positions = -(-needed // 1024) * 1024
+            sin, cos = attn.calculate_sin_cos_rotary(
+                self.model.cfg.rotary_dim, n_positions, base=attn._rotary_base(), dtype=self.dtype
+            )
+            held = cos.to(attn.rotary_cos.device), sin.to(attn.rotary_cos.device)
+            self._long_tables[attn.attn_type] = held
+        return held
+
     def plain_logits(self, token_ids: Tensor) -> Tensor:
-        return self.model(token_ids.to(self.device), return_type="logits")
+        token_ids = token_ids.to(self.device)
+        # Without a mask, a tokenizer that pads on the left would have leading pad ids hidden.
+        everything = torch.ones_like(token_ids)
+        return self.model(token_ids, return_type="logits", attention_mask=everything)
 
     def _forward(self, token_ids: Tensor, positions: Tensor, logit_rows: Tensor | None) -> Any:
         model = self.model
         self._positions = positions
+        if model.cfg.use_hook_tokens:
+            token_ids = model.hook_tokens(token_ids)
         stream = model.hook_embed(model.embed(token_ids))
         if model.cfg.positional_embedding_type == "standard":
             stream = stream + model.hook_pos_embed(model.pos_embed.W_pos[positions])
@@ -236,12 +260,11 @@ class BridgeAdapter(Adapter):
     def site(self, layer: int) -> AttentionSite:
         attn = self.blocks[layer].attn
         hf_attn = attn.original_component
-        window = getattr(hf_attn, "sliding_window", None)
         return AttentionSite(
             layer=layer,
             scale=float(getattr(hf_attn, "scaling", self.d_head**-0.5)),
             softcap=getattr(hf_attn, "attn_logit_softcapping", None),
-            window=None if window is None else int(window),
+            window=windows(self.hf_model.config)[layer],
             scores_hook=attn.hook_attn_scores,
             pattern_hook=attn.hook_pattern,
         )
@@ -304,13 +327,19 @@ def _no_rotary(positions: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def adapt(model: Any) -> Adapter:
-    """The adapter for a model; ValueError for anything that is neither class."""
+    """The adapter for a model; ValueError for anything that is neither class, or that would be run wrongly."""
     names = {cls.__name__ for cls in type(model).__mro__}
     if "HookedTransformer" in names:
-        return HookedAdapter(model)
-    if "TransformerBridge" in names:
-        return BridgeAdapter(model)
-    raise ValueError(
-        "routelens: a model is a HookedTransformer or a TransformerBridge (TransformerLens); got "
-        f"{type(model).__name__}. Pass a Hugging Face model through rl.load_model(model, tokenizer=…)."
-    )
+        adapter, problem = HookedAdapter, hooked_transformer_problem(model.cfg)
+    elif "TransformerBridge" in names:
+        adapter, problem = BridgeAdapter, bridge_problem(model)
+    else:
+        raise ValueError(
+            "routelens: a model is a HookedTransformer or a TransformerBridge (TransformerLens); got "
+            f"{type(model).__name__}. Pass a Hugging Face model through rl.load_model(model, tokenizer=…)."
+        )
+    if problem is not None:
+        raise ValueError(
+            f"routelens: this {adapter.kind} cannot be masked correctly, because of {problem}."
+        )
+    return adapter(model)

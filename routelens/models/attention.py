@@ -123,7 +123,7 @@ class SharedPrefix:
     """Attention of many suffix rows onto one shared prefix, each row under its own edit.
 
     ``keep`` is a bool mask per row (None: everything kept). ``gate`` and ``bias`` hold, per row of the batch, one row for
-    all suffix tokens or one for each. Suffix keys and values live in slots: slot s of a row is its s-th token after the prefix,
+    each suffix token, the last one for all tokens after it too. Suffix keys and values live in slots: slot s of a row is its s-th token after the prefix,
     sees slots ≤ s, and overwrites what an earlier, discarded token left there.
     """
 
@@ -185,7 +185,7 @@ class SharedPrefix:
         scores = torch.cat([prefix_scores, suffix_scores], dim=-1).mul_(site.scale)
         scores = site.finish_scores(scores)
         if self.bias is not None:
-            scores[..., :n] += self._rows(self.bias, layer, slots, n_kv_heads, fill=0.0)
+            scores[..., :n] += self._rows(self.bias, layer, slots, n_kv_heads)
         if self.keep is not None:
             kept = self.keep[:, layer].to(scores.device).transpose(0, 1)[:, :, None, None, :]
             scores[..., :n].masked_fill_(~kept, -torch.inf)
@@ -193,9 +193,9 @@ class SharedPrefix:
         if site.hooked:
             scores = from_hook_layout(site.scores_hook(to_hook_layout(scores)), n_kv_heads)
 
-        pattern = torch.softmax(scores, dim=-1, dtype=torch.float32)
+        pattern = _softmax(scores)
         if self.gate is not None:
-            gate = self._rows(self.gate, layer, slots, n_kv_heads, fill=1.0)
+            gate = self._rows(self.gate, layer, slots, n_kv_heads)
             pattern = torch.cat([pattern[..., :n] * gate, pattern[..., n:]], dim=-1)
         if site.hooked:
             pattern = from_hook_layout(site.pattern_hook(to_hook_layout(pattern)), n_kv_heads)
@@ -240,17 +240,20 @@ class SharedPrefix:
         scores[..., n:].masked_fill_(hidden[None, :, None], -torch.inf)
 
     def _rows(
-        self, edit: Tensor, layer: int, slots: Tensor, n_kv_heads: int, *, fill: float
+        self, edit: Tensor, layer: int, slots: Tensor, n_kv_heads: int
     ) -> Float[Tensor, "n_kv_heads batch group pos k_pos"]:
-        """A gate or bias at this layer for the present slots; slots past its last row get ``fill``."""
+        """A gate or bias at this layer for the present slots."""
         at_layer = edit[:, layer].to(slots.device)
         n_rows = at_layer.shape[2]
         if n_rows > 1:
             batch = torch.arange(len(slots), device=slots.device)[:, None]
-            chosen = at_layer.transpose(1, 2)[batch, slots.clamp(max=n_rows - 1)]
-            chosen = chosen.masked_fill((slots >= n_rows)[..., None, None], fill)
-            at_layer = chosen.transpose(1, 2)
+            at_layer = at_layer.transpose(1, 2)[batch, slots.clamp(max=n_rows - 1)].transpose(1, 2)
         return from_hook_layout(at_layer, n_kv_heads)
+
+
+def _softmax(scores: Tensor) -> Tensor:
+    """Over the keys, in float32 at least."""
+    return torch.softmax(scores, dim=-1, dtype=torch.promote_types(scores.dtype, torch.float32))
 
 
 def _visible(positions: Tensor, n_keys: int, window: int | None) -> Bool[Tensor, "q_pos k_pos"]:
@@ -268,7 +271,7 @@ def _causal_eager(site: AttentionSite, heads: Heads) -> Tensor:
     visible = _visible(torch.arange(n, device=q.device), n, site.window)
     scores = scores.masked_fill(~visible, -torch.inf)
     scores = from_hook_layout(site.scores_hook(to_hook_layout(scores)), n_kv_heads)
-    pattern = torch.softmax(scores, dim=-1, dtype=torch.float32).to(heads.v.dtype)
+    pattern = _softmax(scores).to(heads.v.dtype)
     pattern = from_hook_layout(site.pattern_hook(to_hook_layout(pattern)), n_kv_heads)
     z = torch.matmul(pattern, heads.v.permute(2, 0, 1, 3)[:, :, None])
     return z.permute(1, 3, 0, 2, 4).flatten(2, 3)

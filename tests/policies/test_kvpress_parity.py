@@ -65,7 +65,7 @@ def recorded(request, real_model) -> Recorded:
     ids = json.loads((REFERENCE / f"{stem}.json").read_text())["token_ids"]
     cache = prefill(real_model(model), token_ids=ids)
     return Recorded(
-        name=f"{recorded.name}",
+        name=f"{model} {context}",
         states=list(cache.layers()),
         masks=np.load(REFERENCE / f"{stem}.npz"),
         scores=np.load(REFERENCE / f"{stem}_ea_scores.npz")["scores"],

@@ -1,4 +1,4 @@
-"""The command line: ``routelens models | policies | tasks | validate | sweep | report | version``. Thin: parses, calls, prints."""
+"""The command line: ``routelens models | policies | tasks | sweep | report``. Thin: parses, calls, prints."""
 
 import argparse
 import sys
@@ -37,11 +37,14 @@ def _parser() -> argparse.ArgumentParser:
         "model", nargs="?", help="a name, Hub id, folder or .gguf file to load and check"
     )
     _add(commands, "policies", _policies, "list eviction policies with papers, defaults, deviations")
-    tasks = _add(commands, "tasks", _tasks, "list tasks, or show a passage of one")
-    tasks.add_argument("task", nargs="?", help="the task to show")
-    tasks.add_argument("--seed", type=int, default=0)
-    tasks.add_argument("--passages", type=int, default=1, help="how many to show")
-    validate = _add(commands, "validate", _validate, "check a file of items before using it")
+    tasks = _add(commands, "tasks", _tasks, "list tasks, show passages of one, or validate a file of items")
+    about = tasks.add_subparsers(metavar="list | show | validate")
+    _add(about, "list", _tasks, "list the tasks")
+    show = _add(about, "show", _show_task, "show passages of a task with their questions")
+    show.add_argument("task")
+    show.add_argument("--seed", type=int, default=0)
+    show.add_argument("--passages", type=int, default=1, help="how many to show")
+    validate = _add(about, "validate", _validate, "check a file of items, every problem with its line")
     validate.add_argument("path", type=Path)
     _add_sweep(commands)
     report = _add(commands, "report", _report, "write a run's report: one HTML file, and figures")
@@ -120,12 +123,16 @@ def _policies(options: argparse.Namespace) -> int:
 
 
 def _tasks(options: argparse.Namespace) -> int:
-    from routelens.tasks import TASKS, load_task
+    from routelens.tasks import TASKS
 
-    if options.task is None:
-        for name, task in TASKS.items():
-            print(f"{name:16} {task.description}")
-        return 0
+    for name, task in TASKS.items():
+        print(f"{name:16} {task.description}")
+    return 0
+
+
+def _show_task(options: argparse.Namespace) -> int:
+    from routelens.tasks import load_task
+
     passage = None
     for item in load_task(options.task, n_passages=options.passages, seed=options.seed):
         if item.passage_id != passage:
@@ -141,7 +148,7 @@ def _validate(options: argparse.Namespace) -> int:
 
     report = validate_items(options.path)
     print(report)
-    return 0 if not report.problems else 1
+    return 0 if report.ok else 1
 
 
 def _sweep(options: argparse.Namespace) -> int:

@@ -212,7 +212,7 @@ def _report(options: argparse.Namespace) -> int:
     from routelens.viz import write_report
 
     report = write_report(options.path, options.out, figures=tuple(options.figures.split(",")))
-    print(f"report: {report.path}")
+    print(f"report: {report.html}")
     for figure in report.figures:
         print(f"figure: {figure}")
     return 0

@@ -259,7 +259,6 @@ def _stacked(parts: list[Tensor | None], *, fill: float) -> Tensor | None:
     return out
 
 
-@torch.no_grad()
 def _decode(
     cache: ContextCache,
     rows: Sequence[Row],
@@ -313,6 +312,7 @@ class _Batch:
         )
         self.attention.listener = self.recorder.on_pattern if self.recorder else None
 
+    @torch.no_grad()
     def run(self, max_new_tokens: int, stops: frozenset[int]) -> list[Answer]:
         """One answer a row, text still to be decoded."""
         logits = self._read_questions()
@@ -407,6 +407,7 @@ class _Batch:
         return logits[:, 0]
 
 
+@torch.no_grad()
 def _decode_with_hooks(
     cache: ContextCache, row: Row, max_new_tokens: int, stops: frozenset[int]
 ) -> Answer:
@@ -436,7 +437,7 @@ def _greedy(logits: Float[Tensor, "batch d_vocab"]) -> tuple[list[int], list[flo
 
 
 def _batch_size(
-    cache: ContextCache, adapter: Adapter, rows: Sequence[Row], traced: float
+    cache: ContextCache, adapter: Adapter, rows: Sequence[Row], traced: float | int
 ) -> int:
     """Rows that fit a quarter of the free memory, at most 256 on a CPU, where more is not faster.
 

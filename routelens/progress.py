@@ -5,7 +5,9 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def track(what: str, total: int, done: int = 0, *, shown: bool = True) -> Iterator[Callable[[int], None]]:
+def track(
+    what: str, total: int, done: int = 0, *, shown: bool = True
+) -> Iterator[Callable[[int], None]]:
     """A function to call with the number of steps just made; ``done`` steps were made before."""
     from rich.console import Console
     from rich.progress import (

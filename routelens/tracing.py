@@ -12,6 +12,9 @@ from torch import Tensor
 from routelens.models import Adapter
 from routelens.types import Trace
 
+TraceRows = Literal[False, True, "prompt"]
+"""Which rows to trace: none, all question and answer rows, or the last prompt row."""
+
 
 class TraceRecorder:
     """Listens to a batch: :meth:`on_pattern` to each layer's pattern, :meth:`on_residual` to the residual stream."""

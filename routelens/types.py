@@ -216,7 +216,7 @@ class KeepMask:
     ) -> "KeepMask":
         """A copy in which ``positions`` are kept (or evicted), in the given layers and KV heads (default: all)."""
         chosen = torch.as_tensor(list(positions), dtype=torch.long)
-        if chosen.numel() and not (0 <= int(chosen.min()) and int(chosen.max()) < self.k_pos):
+        if chosen.numel() and not (int(chosen.min()) >= 0 and int(chosen.max()) < self.k_pos):
             raise ValueError(
                 f"KeepMask.with_positions: positions lie in [0, {self.k_pos}); got "
                 f"{sorted({int(p) for p in chosen if not 0 <= int(p) < self.k_pos})}."

@@ -1,8 +1,11 @@
 """The command line end to end on a tiny model, and its messages."""
 
+import ast
 import json
+from pathlib import Path
 
 import pytest
+
 import routelens as rl
 from routelens.cli import main
 
@@ -17,8 +20,25 @@ def data(tmp_path):
 
 def test_sweep_and_report_on_a_file_and_a_folder(tiny_folder, data, tmp_path, capsys):
     out = tmp_path / "run"
-    command = ["sweep", "--model", str(tiny_folder("llama_long")), "--data", str(data), "--out", str(out)]
-    command += ["--policies", "full,random", "--ratios", "0,0.5", "--max-new-tokens", "3", "--device", "cpu"]
+    command = [
+        "sweep",
+        "--model",
+        str(tiny_folder("llama_long")),
+        "--data",
+        str(data),
+        "--out",
+        str(out),
+    ]
+    command += [
+        "--policies",
+        "full,random",
+        "--ratios",
+        "0,0.5",
+        "--max-new-tokens",
+        "3",
+        "--device",
+        "cpu",
+    ]
     assert main(command) == 0
     assert len(rl.read_run(out)) == 4
     assert main(["report", str(out)]) == 0
@@ -46,7 +66,9 @@ def test_dry_run_says_how_much_it_is_and_loads_nothing(data, tmp_path, capsys):
         (["tasks", "show", "nothing"], "nothing"),
     ],
 )
-def test_a_mistake_is_one_clear_line_and_exit_code_2(command, message, capsys, tmp_path, monkeypatch):
+def test_a_mistake_is_one_clear_line_and_exit_code_2(
+    command, message, capsys, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     assert main(command) == 2
     captured = capsys.readouterr()
@@ -55,7 +77,9 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(command, message, capsys, t
 
 def test_bad_rows_are_named_by_line_before_a_model_loads(tmp_path, capsys):
     path = tmp_path / "bad.jsonl"
-    path.write_text('{"context": "A b.", "question": "Q?", "answer": "b"}\n{"context": "A b."}\n[]\n')
+    path.write_text(
+        '{"context": "A b.", "question": "Q?", "answer": "b"}\n{"context": "A b."}\n[]\n'
+    )
     assert main(["sweep", "--model", "no-such-model", "--data", str(path), "--out", "x"]) == 2
     error = capsys.readouterr().err
     assert "bad.jsonl:2" in error and "bad.jsonl:3" in error
@@ -85,6 +109,12 @@ def test_import_is_fast_and_loads_no_heavy_library():
     assert done.stdout.strip() == "[]"
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_is_there_and_type_checkers_see_the_same_ones():
     missing = [name for name in rl.__all__ if not hasattr(rl, name)]
     assert missing == []
+    tree = ast.parse(Path(rl.__file__).read_text())
+    typed = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {
+        a.name for node in typed.body if isinstance(node, ast.ImportFrom) for a in node.names
+    }
+    assert imported | {"__version__"} == set(rl.__all__)

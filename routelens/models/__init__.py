@@ -106,7 +106,9 @@ def load_model(
         model, name, revision = x, _existing_name(x), ""
         tokenizer = tokenizer or getattr(model, "tokenizer", None)
     else:
-        source = loading.hugging_face(x, tokenizer=tokenizer, dtype=_dtype(dtype), device=_device(device))
+        source = loading.hugging_face(
+            x, tokenizer=tokenizer, dtype=_dtype(dtype), device=_device(device)
+        )
         name, revision, generation_config = source.name, source.revision, source.generation_config
         tokenizer = source.tokenizer
         # Before the model is wrapped: a bridge runs the Hugging Face model in place.
@@ -149,7 +151,9 @@ def adapter_of(model: Any) -> Adapter:
 
 
 def _is_transformer_lens(x: Any) -> bool:
-    return {"HookedTransformer", "TransformerBridge"} & {cls.__name__ for cls in type(x).__mro__} != set()
+    return {"HookedTransformer", "TransformerBridge"} & {
+        cls.__name__ for cls in type(x).__mro__
+    } != set()
 
 
 def _existing_name(model: Any) -> str:
@@ -169,7 +173,9 @@ def _device(device: str | torch.device | None) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     chosen = torch.device(device)
     if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"load_model: device {device} was asked for, and torch sees no CUDA device.")
+        raise ValueError(
+            f"load_model: device {device} was asked for, and torch sees no CUDA device."
+        )
     if chosen.type == "mps":
         warnings.warn(
             "load_model: MPS has given wrong attention without an error in several torch releases; compare "

@@ -59,7 +59,9 @@ class Adapter:
     def rotary(self, layer: int) -> Rotary:
         raise NotImplementedError
 
-    def plain_logits(self, token_ids: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_vocab"]:
+    def plain_logits(
+        self, token_ids: Int[Tensor, "batch pos"]
+    ) -> Float[Tensor, "batch pos d_vocab"]:
         """The model's own forward, nothing replaced."""
         raise NotImplementedError
 
@@ -183,7 +185,7 @@ class HookedAdapter(Adapter):
         return tables
 
     def _tables(self, attn: Any, needed: int) -> tuple[Tensor, Tensor]:
-        """cos and sin of at least ``needed`` positions: the model's own, or longer ones beside it.
+        """Cos and sin of at least ``needed`` positions: the model's own, or longer ones beside it.
 
         Positions past n_ctx are legal here: Expected Attention looks ahead of the prompt.
         """
@@ -229,7 +231,9 @@ class HookedAdapter(Adapter):
         attn, site, tables = self.blocks[layer].attn, self.site(layer), self.rotary(layer)
         rotary = self.model.cfg.positional_embedding_type == "rotary"
 
-        def forward(query_input: Tensor, key_input: Tensor, value_input: Tensor, **_: Any) -> Tensor:
+        def forward(
+            query_input: Tensor, key_input: Tensor, value_input: Tensor, **_: Any
+        ) -> Tensor:
             q, k, v = attn.calculate_qkv_matrices(query_input, key_input, value_input)
             unrotated = q
             if rotary:

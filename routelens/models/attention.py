@@ -203,9 +203,9 @@ class SharedPrefix:
             self.listener(layer, to_hook_layout(pattern))
 
         pattern = pattern.to(heads.v.dtype)
-        z = torch.matmul(
-            pattern[..., :n].reshape(n_kv_heads, -1, n), self.values[layer]
-        ).reshape(n_kv_heads, batch, group, pos, d_head)
+        z = torch.matmul(pattern[..., :n].reshape(n_kv_heads, -1, n), self.values[layer]).reshape(
+            n_kv_heads, batch, group, pos, d_head
+        )
         z = z + torch.matmul(
             pattern[..., n:].reshape(n_kv_heads, batch, group * pos, -1),
             suffix_v.permute(2, 0, 1, 3),

@@ -88,7 +88,9 @@ def _windows(hf_config: Any) -> dict[str, Any]:
     return {"use_local_attn": True, "window_size": max(filter(None, each)), "attn_types": types}
 
 
-def to_hooked_transformer(hf_model: Any, tokenizer: Any, *, dtype: torch.dtype, device: torch.device) -> Any:
+def to_hooked_transformer(
+    hf_model: Any, tokenizer: Any, *, dtype: torch.dtype, device: torch.device
+) -> Any:
     """A HookedTransformer whose parameters are views of the Hugging Face model's (copies under another dtype or device)."""
     from transformer_lens import HookedTransformer
 
@@ -108,7 +110,11 @@ def to_hooked_transformer(hf_model: Any, tokenizer: Any, *, dtype: torch.dtype, 
     model.load_state_dict(state, strict=False, assign=True)
     for buffer_owner in model.modules():
         buffer_owner._buffers.update(
-            {name: buffer.to(device) for name, buffer in buffer_owner._buffers.items() if buffer is not None}
+            {
+                name: buffer.to(device)
+                for name, buffer in buffer_owner._buffers.items()
+                if buffer is not None
+            }
         )
     _share_rotary(model, hf_model, dtype, device)
     if tokenizer is not None:
@@ -126,20 +132,27 @@ def _share_rotary(model: Any, hf_model: Any, dtype: torch.dtype, device: torch.d
     n = min(int(model.cfg.n_ctx), 16384)
     positions = torch.arange(n, device=hf_model.device)[None]
     probe = torch.empty(1, 1, dtype=dtype, device=hf_model.device)
-    cos, sin = (x[0].to(device=device, dtype=dtype) for x in hf_model.base_model.rotary_emb(probe, positions))
+    cos, sin = (
+        x[0].to(device=device, dtype=dtype)
+        for x in hf_model.base_model.rotary_emb(probe, positions)
+    )
     for block in model.blocks:
         block.attn.rotary_cos, block.attn.rotary_sin = cos, sin
 
 
 def converter(family: str) -> Callable[[Any, Any], dict[str, torch.Tensor]]:
     """TransformerLens's function from Hugging Face weights to HookedTransformer names."""
-    from transformer_lens.pretrained import weight_conversions as conversions
+    from transformer_lens.pretrained.weight_conversions.gemma import convert_gemma_weights
+    from transformer_lens.pretrained.weight_conversions.llama import convert_llama_weights
+    from transformer_lens.pretrained.weight_conversions.mistral import convert_mistral_weights
+    from transformer_lens.pretrained.weight_conversions.qwen2 import convert_qwen2_weights
+    from transformer_lens.pretrained.weight_conversions.qwen3 import convert_qwen3_weights
 
     return {
-        "llama": conversions.convert_llama_weights,
-        "qwen2": conversions.convert_qwen2_weights,
-        "qwen3": conversions.convert_qwen3_weights,
-        "mistral": conversions.convert_mistral_weights,
-        "gemma": conversions.convert_gemma_weights,
-        "gemma2": conversions.convert_gemma_weights,
+        "llama": convert_llama_weights,
+        "qwen2": convert_qwen2_weights,
+        "qwen3": convert_qwen3_weights,
+        "mistral": convert_mistral_weights,
+        "gemma": convert_gemma_weights,
+        "gemma2": convert_gemma_weights,
     }[family]

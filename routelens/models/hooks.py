@@ -19,13 +19,17 @@ from routelens.types import AttentionEdit, KeepMask
 Hook = tuple[str, Callable[..., Tensor]]
 
 
-def attention_hooks(model: Any, edit: KeepMask | AttentionEdit, *, n_prefix: int | None = None) -> list[Hook]:
+def attention_hooks(
+    model: Any, edit: KeepMask | AttentionEdit, *, n_prefix: int | None = None
+) -> list[Hook]:
     """Forward hooks ``(name, fn)`` that apply an edit to every row at position ``n_prefix`` and later.
 
     ``n_prefix`` (tokens) defaults to the edit's own length.
     """
     edit = AttentionEdit(keep=edit) if isinstance(edit, KeepMask) else edit
-    lengths = [x.shape[-1] for x in (edit.keep and edit.keep.keep, edit.gate, edit.bias) if x is not None]
+    lengths = [
+        x.shape[-1] for x in (edit.keep and edit.keep.keep, edit.gate, edit.bias) if x is not None
+    ]
     if not lengths:
         return []
     n_prefix = lengths[0] if n_prefix is None else n_prefix
@@ -51,7 +55,9 @@ def _suffix_rows(tensor: Tensor, n_prefix: int) -> Tensor:
     return torch.arange(first, q_pos, device=tensor.device)
 
 
-def _row_values(values: Float[Tensor, "n_heads row k_pos"], rows: Tensor, tensor: Tensor, fill: float) -> Tensor:
+def _row_values(
+    values: Float[Tensor, "n_heads row k_pos"], rows: Tensor, tensor: Tensor, fill: float
+) -> Tensor:
     """A gate or bias for those query rows; rows past its last one get ``fill``."""
     values = values.to(tensor.device, tensor.dtype)
     if values.shape[1] == 1:

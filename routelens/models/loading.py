@@ -47,7 +47,13 @@ def hugging_face(x: Any, *, tokenizer: Any, dtype: torch.dtype, device: torch.de
         tokenizer = _tokenizer(path)
     revision = revision or getattr(hf_model.config, "_commit_hash", None) or ""
     return Source(
-        hf_model, tokenizer, name, revision, dtype, device, getattr(hf_model, "generation_config", None)
+        hf_model,
+        tokenizer,
+        name,
+        revision,
+        dtype,
+        device,
+        getattr(hf_model, "generation_config", None),
     )
 
 
@@ -141,7 +147,9 @@ def _path_of(name: str) -> tuple[str, str]:
         return str(folder), f"sha256-{digest}"
     if path.is_dir():
         if not (path / "config.json").is_file():
-            raise ValueError(f"load_model: {path} is a folder without a config.json, so not a saved model.")
+            raise ValueError(
+                f"load_model: {path} is a folder without a config.json, so not a saved model."
+            )
         return str(path), ""
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise ValueError(f"load_model: no model folder or .gguf file at {path}.")
@@ -161,7 +169,7 @@ def _from_pretrained(path: str, name: str, dtype: torch.dtype) -> Any:
     from transformers import AutoModelForCausalLM
 
     try:
-        model, report = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
             path,
             dtype=dtype,
             trust_remote_code=False,
@@ -174,6 +182,7 @@ def _from_pretrained(path: str, name: str, dtype: torch.dtype) -> Any:
             f"load_model: {name} could not be loaded ({first_line}). It must be a model folder with "
             "safetensors, or a Hub id that can be reached (or is in the local cache when offline)."
         ) from error
+    model, report = loaded
     if report["missing_keys"]:
         # transformers only warns, and goes on with random numbers in their place.
         raise ValueError(

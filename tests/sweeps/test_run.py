@@ -74,7 +74,9 @@ def test_a_row_is_what_single_calls_give(model, rows):
     cache = rl.prefill(model, item, format=FORMAT)
     keep = rl.evict(cache, "key_norm", compression_ratio=0.5)
     answer = rl.answer(cache, keep, max_new_tokens=4, trace=True, log_p_gold=True)
-    row = rows[(rows.item_id == item.id) & (rows.policy == "key_norm") & (rows.compression_ratio == 0.5)].iloc[0]
+    row = rows[
+        (rows.item_id == item.id) & (rows.policy == "key_norm") & (rows.compression_ratio == 0.5)
+    ].iloc[0]
     assert (row.prediction, row.outcome, row.f1) == (answer.text, answer.outcome, answer.f1)
     assert row.log_p_gold == pytest.approx(answer.log_p_gold, abs=1e-4)
     assert row.keep_hash == keep.hash
@@ -95,7 +97,9 @@ def test_evidence_that_cannot_be_located_is_counted_and_left_out_of_ger(rows):
     assert rows[rows.evidence_status == "located"].ger_layer.notna().all()
 
 
-def test_an_interrupted_sweep_goes_on_with_nothing_twice_and_nothing_lost(model, rows, tmp_path, monkeypatch):
+def test_an_interrupted_sweep_goes_on_with_nothing_twice_and_nothing_lost(
+    model, rows, tmp_path, monkeypatch
+):
     real, done = run_module.UnitRunner.rows, []
 
     def failing(self):
@@ -122,7 +126,9 @@ def test_another_setting_is_refused_in_the_same_folder(model, tmp_path):
 
 @pytest.mark.parametrize("regime", ["aware_one", "aware_list", "score_only"])
 def test_every_regime_has_its_own_full_cache_row(model, tmp_path, regime):
-    table = sweep(model, tmp_path, regimes=(regime,), policies=("snapkv",), ratios=(0.0, 0.5)).table()
+    table = sweep(
+        model, tmp_path, regimes=(regime,), policies=("snapkv",), ratios=(0.0, 0.5)
+    ).table()
     assert len(table) == 12 and set(table.regime) == {regime}
     base = table[table.compression_ratio == 0]
     assert (base.prediction.notna()).all() and (base.full_outcome == base.outcome).all()

@@ -72,7 +72,9 @@ def run_kvpress(python: str, folder: str, threads: int, n_passages: int) -> dict
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", required=True, help="a model folder, .gguf file or packaged name")
+    parser.add_argument(
+        "--model", required=True, help="a model folder, .gguf file or packaged name"
+    )
     parser.add_argument("--kvpress-python", required=True)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--passages", type=int, default=4)
@@ -85,7 +87,11 @@ def main() -> None:
     ours = run_routelens(folder, options.passages)
     theirs = run_kvpress(options.kvpress_python, folder, options.threads, options.passages)
     differing = {
-        cell: {"routelens": ours["answers"][cell], "kvpress": answer, "margin": ours["margins"][cell]}
+        cell: {
+            "routelens": ours["answers"][cell],
+            "kvpress": answer,
+            "margin": ours["margins"][cell],
+        }
         for cell, answer in theirs["answers"].items()
         if answer != ours["answers"][cell]
     }

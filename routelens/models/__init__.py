@@ -109,7 +109,8 @@ def load_model(
         source = loading.hugging_face(
             x, tokenizer=tokenizer, dtype=_dtype(dtype), device=_device(device)
         )
-        name, revision, generation_config = source.name, source.revision, source.generation_config
+        name, revision = loading.shown_name(source.name), source.revision
+        generation_config = source.generation_config
         tokenizer = source.tokenizer
         # Before the model is wrapped: a bridge runs the Hugging Face model in place.
         reference = loading.greedy_of(source) if check else None

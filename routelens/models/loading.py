@@ -133,6 +133,11 @@ def _boot_tokenizer(tokenizer: Any) -> Any:
     return stand_in
 
 
+def shown_name(name: str) -> str:
+    """The name to record: a path's last part, so that a run's settings do not depend on where its model lies."""
+    return Path(name).expanduser().resolve().name if Path(name).expanduser().exists() else name
+
+
 def _path_of(name: str) -> tuple[str, str]:
     """Where to load a name from (a folder or a Hub id), and its revision where the name fixes it."""
     path = Path(name).expanduser()

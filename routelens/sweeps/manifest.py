@@ -100,7 +100,7 @@ def _environment() -> dict[str, Any]:
             versions[package] = getattr(module, "__version__", None)
     return {
         "versions": versions,
-        "platform": platform.platform(),
+        "platform": f"{platform.system()} {platform.machine()}",
         "threads": None if torch is None else torch.get_num_threads(),
         "git_commit": _git_commit(),
     }

@@ -1,4 +1,4 @@
-"""Head agreement and the use of survivors (D8, D9): hand-worked rows, R45, laws."""
+"""Head agreement and the use of survivors (D8, D9): hand-worked rows, a dominant first token, laws."""
 
 import math
 
@@ -213,7 +213,7 @@ def test_sinks_outside_the_prefix_are_refused():
 
 
 def test_half_precision_sums_in_single():
-    """R51: bf16 rows do not sum to 1; nothing here fails on them."""
+    """bf16 rows do not sum to 1; nothing here fails on them."""
     rows = torch.rand(3, 4, 64, generator=torch.Generator().manual_seed(0)).softmax(-1)
     half = rows.bfloat16()
     assert head_agreement(half).dtype == torch.float32

@@ -131,7 +131,7 @@ def test_the_model_scope_wants_one_occurrence_with_all_its_tokens():
 
 
 def test_without_evidence_erasure_is_none_neither_true_nor_false():
-    """R40: an answer that cannot be located counts as neither erased nor kept."""
+    """An answer that cannot be located counts as neither erased nor kept."""
     nothing = erasure(HAND, Evidence((), "not_locatable").groups)
     assert set(vars(nothing).values()) == {None}
     unlocated = TokenGroup(())

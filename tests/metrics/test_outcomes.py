@@ -1,4 +1,4 @@
-"""Outcome classes (D10): the order, negation, abstention (R60), loops, transitions."""
+"""Outcome classes (D10): the order, negation, abstention, loops, transitions."""
 
 import math
 

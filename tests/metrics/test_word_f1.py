@@ -1,4 +1,4 @@
-"""Normalisation and word F1 (D11): hand-worked pairs, reports R55 and R57, properties."""
+"""Normalisation and word F1 (D11): hand-worked pairs, numbers, languages, properties."""
 
 import math
 

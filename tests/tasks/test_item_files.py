@@ -123,7 +123,7 @@ def test_null_or_not_answerable_means_unanswerable(tmp_path, row):
 
 @pytest.mark.parametrize("answer", ["yes", "U.S.", ""])
 def test_an_answer_that_is_not_in_the_context_is_read_and_counted(tmp_path, answer):
-    """R40: a status, not an error."""
+    """A status, not an error."""
     row = with_changes(context="The United States voted.", answer=answer, id="x")
     path = write_rows(tmp_path / "a.jsonl", row)
     (item,) = read_items(path)
@@ -168,7 +168,7 @@ def test_a_broken_json_list_is_refused(tmp_path, text):
 
 
 def test_every_problem_of_a_file_is_told_at_once_with_file_and_line():
-    """R77."""
+    """Three bad lines, three messages."""
     path = DATA / "broken.jsonl"
     with pytest.raises(ValueError) as caught:
         read_items(path)

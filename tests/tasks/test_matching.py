@@ -116,7 +116,7 @@ def test_aliases_are_searched_where_the_answer_is_not_found():
 
 @pytest.mark.parametrize("answer", ["yes", "U.S.", "", "3,677 seated"])
 def test_an_answer_not_in_the_context_has_no_evidence(answer):
-    """R40: neither erased nor kept."""
+    """Neither erased nor kept."""
     item = Item("The United States sent 3,677 people.", "Where?", answer)
     assert evidence_groups(item) == ()
 

@@ -112,6 +112,7 @@ def of_aurocs(sweep: Sweep) -> str:
 
 def of_terms(sweep: Sweep) -> str:
     """The main terms of the decomposition."""
+
     def term(name: str, regime: str, one: Series) -> Curve:
         found = decomposition(sweep, "layer", regime, one.label)
         return {x: getattr(terms, name) for x, terms in found.items()}

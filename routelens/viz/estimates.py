@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from routelens.metrics import (
     Decomposition,
@@ -25,7 +24,7 @@ from routelens.metrics import (
     susceptibility,
 )
 from routelens.viz.means import codes, mean_intervals
-from routelens.viz.rows import CLASSES, Sweep
+from routelens.viz.rows import CLASSES, Frame, Sweep
 
 Curve = dict[float, Interval]
 Scope = Literal["layer", "model", "strict"]
@@ -66,14 +65,6 @@ class Cell:
     n_items: int
     n_passages: int
     means: dict[str, Interval]
-
-
-
-
-
-
-
-
 
 
 def cells(sweep: Sweep) -> dict[tuple[str, str, float], Cell]:
@@ -130,7 +121,7 @@ def baseline(
     return rate(sweep, sweep.items(regime), measure)
 
 
-def rate(sweep: Sweep, rows: pd.DataFrame, measure: str) -> Interval:
+def rate(sweep: Sweep, rows: Frame, measure: str) -> Interval:
     """The mean of one column over any rows, with its interval."""
     return mean_intervals(
         rows[[measure]].to_numpy(dtype=np.float64),
@@ -185,7 +176,7 @@ def slopes(
     return _once(sweep, ("slopes", regime, series, outcome, against), compute)
 
 
-def grid_values(sweep: Sweep, rows: pd.DataFrame, against: Against) -> np.ndarray:
+def grid_values(sweep: Sweep, rows: Frame, against: Against) -> np.ndarray:
     """Each row's place on the grid: its ratio, or -ln of the entries kept per head at its grid point."""
     if against == "ratio" and sweep.axis.name == "ratio":
         return rows["x"].to_numpy()
@@ -285,8 +276,6 @@ def _means(rows: Any) -> np.ndarray:
     stacked = np.asarray(rows)
     n = (~np.isnan(stacked)).sum(axis=0)
     return np.where(n > 0, np.nansum(stacked, axis=0) / np.maximum(n, 1), np.nan)
-
-
 
 
 def _once(sweep: Sweep, key: Any, compute: Callable[[], T]) -> T:

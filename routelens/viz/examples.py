@@ -2,10 +2,8 @@
 
 import re
 
-import pandas as pd
-
 from routelens.viz.page import inline, table, text
-from routelens.viz.rows import Sweep
+from routelens.viz.rows import Frame, Sweep
 from routelens.viz.series import Series
 
 N_EXAMPLES = 12
@@ -74,7 +72,7 @@ def _example_points(sweep: Sweep) -> list[float]:
     )
 
 
-def _full_answer(sweep: Sweep, row: pd.Series) -> str:
+def _full_answer(sweep: Sweep, row: Frame) -> str:
     """The full cache's answer: any row of the item and regime with nothing evicted."""
     rows = sweep.rows
     same = rows[(rows["item_id"] == row["item_id"]) & (rows["regime"] == row["regime"])]
@@ -83,7 +81,7 @@ def _full_answer(sweep: Sweep, row: pd.Series) -> str:
     return _badge(row["full_outcome"]) + prediction
 
 
-def _answer(row: pd.Series | None) -> str:
+def _answer(row: Frame | None) -> str:
     return "–" if row is None else _badge(row["outcome"]) + inline(row["prediction"], limit=200)
 
 

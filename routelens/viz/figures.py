@@ -99,24 +99,6 @@ class FigureSpec:
         return f"{title} {sweep.size()}. {self.describe(sweep)}"
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def _several_points(sweep: Sweep) -> bool:
     return len(sweep.axis.points) > 1
 

@@ -62,11 +62,12 @@ def mean_intervals(
     n = present.sum(axis=0)
     return [
         Interval(
-            float(points[i]),
-            *low_high[:, i].tolist(),
-            int(n[i]),
-            int(n_groups[i]),
-            len(values) - int(n[i]),
+            mean=float(points[i]),
+            low=float(low_high[0, i]),
+            high=float(low_high[1, i]),
+            n=int(n[i]),
+            n_groups=int(n_groups[i]),
+            n_missing=len(values) - int(n[i]),
         )
         for i in range(values.shape[1])
     ]

@@ -21,9 +21,10 @@ from routelens.viz.estimates import (
     layer_curves,
 )
 from routelens.viz.outcome_figures import INTERVALS, measure
-from routelens.viz.panels import CurveOf, Panel, draw_curve, facets, layer_figure, line_figure
+from routelens.viz.panels import CurveOf, Panel, draw_curve, facets, line_figure
 from routelens.viz.rows import Sweep, as_sweep
 from routelens.viz.series import Series
+from routelens.viz.stacks import layer_figure
 from routelens.viz.style import MUTED, styled
 
 Data = pd.DataFrame | Sweep

@@ -10,11 +10,13 @@ from matplotlib.ticker import FuncFormatter
 
 from routelens.metrics import Susceptibility
 from routelens.viz.estimates import Against, Curve, baseline, curve, rates, slopes
-from routelens.viz.panels import CurveOf, Panel, draw_curve, facets, line_figure, stacked_figure
+from routelens.viz.layout import ratio_text
+from routelens.viz.panels import CurveOf, Panel, draw_curve, facets, line_figure
 from routelens.viz.rows import CLASSES, Sweep, as_sweep, with_rows
 from routelens.viz.series import Series
+from routelens.viz.stacks import stacked_figure
 from routelens.viz.style import CLASSES as CLASS_LOOKS
-from routelens.viz.style import INK, MUTED, label, ratio_text, styled
+from routelens.viz.style import INK, MUTED, label, styled
 
 Data = pd.DataFrame | Sweep
 INTERVALS = "95 % bootstrap intervals over passages"

@@ -6,7 +6,7 @@ Regimes are columns. With one regime the measures (or the policies) take the col
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,9 +17,10 @@ from matplotlib.transforms import Affine2D, ScaledTranslation
 
 from routelens.metrics import Interval
 from routelens.viz.estimates import Curve
+from routelens.viz.layout import canvas, line_handle
 from routelens.viz.rows import Sweep
 from routelens.viz.series import Series
-from routelens.viz.style import LOOKS, MUTED, canvas, label, line_handle
+from routelens.viz.style import LOOKS, MUTED, label
 
 CurveOf = Callable[[str, Series], Curve]
 """(regime, series) → the curve to draw."""
@@ -124,9 +125,9 @@ def draw_curve(
     join: bool = True,
 ) -> None:
     """One series' points, its line and its intervals, moved aside by ``dodge`` points so that intervals stay apart."""
-    look, fig = series.look, ax.figure
+    look, fig = series.look, cast(Any, ax.figure)
     shift = ScaledTranslation(dodge / 72, 0, fig.dpi_scale_trans)
-    moved = ax.transData + shift  # pyright: ignore[reportOperatorIssue]
+    moved = ax.transData + shift
     at = np.array(xs, dtype=np.float64)
     mean, low, high = (
         np.array([getattr(i, name) for i in intervals]) for name in ("mean", "low", "high")
@@ -162,10 +163,6 @@ def draw_curve(
         # The moved lines do not take part in autoscaling: say what they span.
         ax.update_datalim(np.column_stack([np.full(len(finite), at[0]), finite]), updatex=False)
         ax.autoscale_view(scalex=False)
-
-
-
-
 
 
 def facets(
@@ -225,10 +222,6 @@ def facets(
     return fig
 
 
-
-
-
-
 def subtitle(sweep: Sweep, note: str = "") -> str:
     """Model, n and what the intervals are, under a figure's title."""
     model = " ".join(dict.fromkeys(str(m) for m in sweep.rows["model"].dropna())) or "unknown model"
@@ -264,9 +257,10 @@ def _handles(sweep: Sweep, panels: Sequence[Panel]) -> list[Any]:
 
 def _policy_title(ax: Axes, series: Series, *, limit: int) -> None:
     """The policy's name above a panel, after a piece of its line."""
-    fig, look = ax.figure, series.look
-    corner = ScaledTranslation(0, 1, ax.transAxes)
-    points = Affine2D().scale(1 / 72) + fig.dpi_scale_trans + corner  # pyright: ignore[reportOperatorIssue]
+    fig: Any = ax.figure
+    look, axes = series.look, cast(Any, ax.transAxes)
+    corner = ScaledTranslation(0, 1, axes)
+    points = Affine2D().scale(1 / 72) + fig.dpi_scale_trans + corner
     ax.plot(
         [0, 16],
         [8.5, 8.5],
@@ -303,9 +297,13 @@ def _share_limits(axes: np.ndarray) -> None:
 def _add_complement(ax: Axes, text: str) -> None:
     """A right-hand axis that reads 1 - y."""
     if text and len(ax.get_yticks()):
-        other = ax.secondary_yaxis("right", functions=(lambda y: 1 - y, lambda y: 1 - y))
+        other = ax.secondary_yaxis("right", functions=(_complement, _complement))
         other.set_ylabel(text)
         other.spines["right"].set_visible(False)
+
+
+def _complement(y: Any) -> Any:
+    return 1 - y
 
 
 def padded(ax: Axes, low: float | None, high: float | None) -> tuple[float, float]:
@@ -319,5 +317,3 @@ def padded(ax: Axes, low: float | None, high: float | None) -> tuple[float, floa
 def _x_label(fig: Figure, text: str) -> None:
     width, height = fig.get_size_inches()
     fig.text(0.62 / width, 0.12 / height, text, fontsize=8.5, va="bottom")
-
-

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -21,7 +21,7 @@ from routelens.viz.examples import examples
 from routelens.viz.figures import FIGURES, FigureSpec
 from routelens.viz.notes import SIMULATED, gaps, glossary, manifest_part, methods
 from routelens.viz.page import Section, bullets, figure, page, slug, text
-from routelens.viz.rows import Sweep, as_sweep, axes_of
+from routelens.viz.rows import Frame, Sweep, as_sweep, axes_of
 from routelens.viz.style import DPI, render
 from routelens.viz.summary import summary
 from routelens.viz.tables import (
@@ -150,7 +150,7 @@ class _Drawn:
     files: dict[str, bytes]
 
 
-def _read(run: Any, out: str | os.PathLike[str] | None) -> tuple[pd.DataFrame, list[str], Path]:
+def _read(run: Any, out: str | os.PathLike[str] | None) -> tuple[Frame, list[str], Path]:
     """The rows, what was wrong with reading them, and the file to write."""
     notes: list[str] = []
     if isinstance(run, pd.DataFrame):
@@ -158,7 +158,7 @@ def _read(run: Any, out: str | os.PathLike[str] | None) -> tuple[pd.DataFrame, l
             raise ValueError(
                 "write_report: a table has no folder of its own; pass out, the HTML file to write."
             )
-        table, folder = run, Path(out)
+        table, folder = cast(Frame, run), Path(out)
     else:
         from routelens.sweeps.store import LOCK, read_run
 

@@ -18,10 +18,10 @@ from routelens.viz.series import Series, series_of
 from routelens.viz.style import AxisName
 from routelens.viz.wording import plural
 
-CONTROLS = ("full", "random")
+Frame = Any
+"""A pandas table or column, to the type checker: pandas' own annotations leave every result open."""
+
 CLASSES: tuple[str, ...] = get_args(Outcome)
-
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Sweep:
     the derived flags of :func:`_derive`. ``notes`` says what was wrong with the rows.
     """
 
-    rows: pd.DataFrame
+    rows: Frame
     axis: XAxis
     regimes: tuple[str, ...]
     series: tuple[Series, ...]
@@ -43,12 +43,12 @@ class Sweep:
     memory: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def groups(self) -> dict[tuple[str, str], pd.DataFrame]:
+    def groups(self) -> dict[tuple[str, str], Frame]:
         """The rows of each (regime, series)."""
         keys = ["regime", "series"]
-        return {key: part for key, part in self.rows.groupby(keys, sort=False)}  # pyright: ignore[reportReturnType]
+        return {key: part for key, part in self.rows.groupby(keys, sort=False)}
 
-    def of(self, regime: str, series: str) -> pd.DataFrame:
+    def of(self, regime: str, series: str) -> Frame:
         """The rows of one regime and series; empty where there are none."""
         return self.groups.get((regime, series), self.rows.iloc[:0])
 
@@ -62,15 +62,15 @@ class Sweep:
         return tuple(dict.fromkeys(self.rows["task"]))
 
     @cached_property
-    def _items(self) -> pd.DataFrame:
+    def _items(self) -> Frame:
         return self.rows.drop_duplicates(["regime", "item_id"])
 
-    def items(self, regime: str | None = None) -> pd.DataFrame:
+    def items(self, regime: str | None = None) -> Frame:
         """One row per item and regime (of one regime if given)."""
         return self._items if regime is None else self._items[self._items["regime"] == regime]
 
     def size(self, regime: str | None = None) -> str:
-        """ "60 items on 15 passages", of one regime or of all together."""
+        """How many: 60 items on 15 passages, of one regime or of all together."""
         items = self.items(regime)
         n_items, n_passages = items["item_id"].nunique(), items["passage_id"].nunique()
         return f"{n_items:,} item{plural(n_items)} on {n_passages:,} passage{plural(n_passages)}"
@@ -124,7 +124,7 @@ def as_sweep(
     )
 
 
-def axes_of(data: pd.DataFrame) -> tuple[AxisName, ...]:
+def axes_of(data: Frame) -> tuple[AxisName, ...]:
     """Which axes the rows have: "ratio", "budget" or both (D1)."""
     columns: tuple[tuple[AxisName, str], ...] = (
         ("ratio", "compression_ratio"),
@@ -133,7 +133,7 @@ def axes_of(data: pd.DataFrame) -> tuple[AxisName, ...]:
     return tuple(name for name, column in columns if column in data and data[column].notna().any())
 
 
-def _clean(data: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _clean(data: Frame) -> tuple[Frame, list[str]]:
     import pyarrow as pa
 
     from routelens.sweeps.store import SCHEMA
@@ -161,7 +161,7 @@ def _clean(data: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return pd.concat([rows, _derive(rows)], axis=1), notes
 
 
-def _derive(rows: pd.DataFrame) -> pd.DataFrame:
+def _derive(rows: Frame) -> Frame:
     """Flags as 0/1, NaN where they do not apply."""
     known, full_known = rows["outcome"].isin(CLASSES), rows["full_outcome"].isin(CLASSES)
     flags = {name: (rows["outcome"] == name).where(known).astype(float) for name in CLASSES}
@@ -186,18 +186,19 @@ def _derive(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _numbers(column: "pd.Series | None", n: int) -> np.ndarray:
+def _numbers(column: Frame | None, n: int) -> np.ndarray:
     if column is None:
         return np.full(n, np.nan)
     if column.dtype == object:
         column = column.map(
             lambda value: float(value) if isinstance(value, bool | np.bool_) else value
         )
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers: Frame = pd.to_numeric(column, errors="coerce")
+    numbers = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.where(np.isinf(numbers), np.nan, numbers)
 
 
-def _texts(column: "pd.Series | None", n: int) -> pd.Series:
+def _texts(column: Frame | None, n: int) -> pd.Series:
     """Python strings and None: pandas' own string type is slow to look into."""
     values = [None] * n if column is None else list(column)
     return pd.Series([_text(value) for value in values], dtype=object)
@@ -215,7 +216,7 @@ def _text(value: Any) -> str | None:
     )
 
 
-def _curves(column: "pd.Series | None", n: int) -> pd.Series:
+def _curves(column: Frame | None, n: int) -> pd.Series:
     values = [None] * n if column is None else list(column)
     return pd.Series(
         [
@@ -228,16 +229,6 @@ def _curves(column: "pd.Series | None", n: int) -> pd.Series:
     )
 
 
-
-
-
-
-
-
-
-
-
-
-def with_rows(sweep: Sweep, rows: pd.DataFrame) -> Sweep:
+def with_rows(sweep: Sweep, rows: Frame) -> Sweep:
     """The same sweep with other rows (a subset), sharing nothing that was computed."""
     return replace(sweep, rows=rows, memory={})

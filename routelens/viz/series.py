@@ -24,10 +24,7 @@ def series_of(
     """The series in the order of legends, and the label of each row's."""
     policies, configs = list(policies), list(configs)
     texts = {text: _without_seeds(text) for text in set(configs)}
-    keys = [
-        (policy, texts[text])
-        for policy, text in zip(policies, configs, strict=True)
-    ]
+    keys = [(policy, texts[text]) for policy, text in zip(policies, configs, strict=True)]
     labels: dict[tuple[str, str], str] = {}
     for policy in dict.fromkeys(policy for policy, _ in keys):
         own = sorted({config for name, config in keys if name == policy})

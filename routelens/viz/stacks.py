@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from routelens.viz.layout import ratio_text
 from routelens.viz.panels import CurveOf, facets, padded
@@ -72,7 +73,7 @@ def _bars(ax: Axes, below: np.ndarray, heights: np.ndarray, color: str, hatch: s
     shown = heights > 0
     ax.add_collection(
         PolyCollection(
-            np.stack([xs, ys], axis=2)[shown],
+            list(np.stack([xs, ys], axis=2)[shown]),
             facecolor=color,
             edgecolor="white",
             lw=0.35,
@@ -103,7 +104,7 @@ def layer_figure(
                 values = found[point]
                 ax.plot(np.arange(len(values)), values, color=color[point], lw=1.15)
         ax.set_ylim(*padded(ax, *limits))
-        ax.xaxis.get_major_locator().set_params(integer=True)  # pyright: ignore[reportAttributeAccessIssue]
+        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         return bool(found)
 
     series = sweep.evicting or sweep.series

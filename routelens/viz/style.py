@@ -135,22 +135,6 @@ def label(text: Any, limit: int = 44) -> str:
     return shown.replace("$", r"\$")
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def render(fig: Figure, format: str = "png") -> bytes:
     """The figure as a PNG, PDF or SVG file, the same bytes for the same figure."""
     metadata = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
@@ -171,9 +155,8 @@ def _png(fig: Figure) -> bytes:
 
     canvas = FigureCanvasAgg(fig)
     canvas.draw()
-    picture = Image.frombuffer("RGBA", canvas.get_width_height(), canvas.buffer_rgba()).convert(
-        "RGB"
-    )
+    pixels = bytes(canvas.buffer_rgba())
+    picture = Image.frombuffer("RGBA", canvas.get_width_height(), pixels).convert("RGB")
     sink = io.BytesIO()
     picture.quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
         sink, "PNG", compress_level=6

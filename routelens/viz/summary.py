@@ -218,8 +218,6 @@ def _erased(sweep: Sweep, here: list[Finding]) -> str:
     return f"Of the failures at {at}, the share whose evidence was erased (layer scope) is {shares}; the others failed with it in the cache."
 
 
-
-
 def _table(sweep: Sweep, found: list[Finding]) -> str:
     at = sweep.point(sweep.reference)
     several = len(sweep.regimes) > 1
@@ -268,10 +266,6 @@ def _share(n: int, of: int) -> str:
     return f"{n:,} ({100 * n / of:.0f} %)" if of else "–"
 
 
-
-
-
-
 def _grid(sweep: Sweep) -> str:
     points = sweep.axis.points
     return (
@@ -283,5 +277,3 @@ def _grid(sweep: Sweep) -> str:
 
 def _plain(value: float, digits: int) -> str:
     return "–" if math.isnan(value) else f"{value:.{digits}f}"
-
-

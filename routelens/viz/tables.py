@@ -2,13 +2,10 @@
 
 import math
 
-import pandas as pd
-
 from routelens.metrics import Interval
 from routelens.viz.estimates import Scope, cells, correlation, decomposition, shapes
 from routelens.viz.page import details, table, text
-from routelens.viz.rows import Sweep
-from routelens.viz.summary import estimate, size
+from routelens.viz.rows import Frame, Sweep
 from routelens.viz.wording import estimate, size
 
 SCOPES: tuple[Scope, ...] = ("layer", "model", "strict")
@@ -232,7 +229,7 @@ def uncounted(sweep: Sweep) -> str:
     )
 
 
-def _by_cell(sweep: Sweep, rows: pd.DataFrame, caption: str, what: str) -> str:
+def _by_cell(sweep: Sweep, rows: Frame, caption: str, what: str) -> str:
     """Rows with a flaw, counted by policy and regime, with the grid points where they are."""
     if rows.empty:
         return f"<p>{caption.split('(')[0].split(':')[0].strip()}: none.</p>"
@@ -257,18 +254,6 @@ def _by_cell(sweep: Sweep, rows: pd.DataFrame, caption: str, what: str) -> str:
     )
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 def _with_n(interval: Interval, digits: int, n_rows: int) -> str:
     shown = estimate(interval, digits)
     return f"{shown}<small>n {interval.n}</small>" if 0 < interval.n < n_rows else shown
@@ -276,5 +261,3 @@ def _with_n(interval: Interval, digits: int, n_rows: int) -> str:
 
 def _number(value: float, digits: int) -> str:
     return "–" if math.isnan(value) else f"{value:.{digits}f}"
-
-

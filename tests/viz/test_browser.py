@@ -10,7 +10,10 @@ from made_rows import make_table
 
 from routelens.viz import FIGURES, report, write_report
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))),
+    None,
+)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium to open the report with")
 
 
@@ -45,13 +48,21 @@ def requests(log: Path) -> list[str]:
         events = json.loads(content + "]}")["events"]
     params = [event.get("params", {}) for event in events]
     pages = ("file://", "null")
-    return [p["url"] for p in params if "url" in p and str(p.get("initiator", "")).startswith(pages) and p["url"].startswith("http")]
+    return [
+        p["url"]
+        for p in params
+        if "url" in p
+        and str(p.get("initiator", "")).startswith(pages)
+        and p["url"].startswith("http")
+    ]
 
 
 def test_the_report_opens_offline_without_errors_or_requests(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "FIGURES", FIGURES[:2])
     table = make_table(n_passages=2)
-    table["prediction"] = "</td></table><script>document.title='broken'</script><img src=https://example.org/x.png>"
+    table["prediction"] = (
+        "</td></table><script>document.title='broken'</script><img src=https://example.org/x.png>"
+    )
     done = write_report(table, tmp_path / "report", n_resamples=20)
     dom, console, asked = visit(done.html, tmp_path)
     assert console == "" and asked == []

@@ -18,10 +18,10 @@ from routelens.viz.estimates import (
     curve,
     decomposition,
     layer_curves,
-    mean_intervals,
     rates,
     slopes,
 )
+from routelens.viz.means import mean_intervals
 from routelens.viz.rows import as_sweep
 
 N = 400

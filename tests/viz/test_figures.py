@@ -22,10 +22,11 @@ from routelens.viz.figures import (
     figure_eviction,
     figure_outcomes,
     figure_susceptibility,
-    peak_text,
 )
+from routelens.viz.layout import XAxis
+from routelens.viz.outcome_figures import peak_text
 from routelens.viz.rows import as_sweep
-from routelens.viz.style import LOOKS, WIDTH, XAxis, label, render
+from routelens.viz.style import LOOKS, WIDTH, label, render
 
 SOME = ("full", "expected_attention", "key_norm", "random")
 
@@ -37,7 +38,9 @@ def sweep():
 
 @pytest.fixture(scope="module")
 def regimes():
-    table = make_table(policies=SOME, regimes=("agnostic", "aware_list"), tasks=("knowledge", "base"))
+    table = make_table(
+        policies=SOME, regimes=("agnostic", "aware_list"), tasks=("knowledge", "base")
+    )
     return as_sweep(table, n_resamples=100)
 
 
@@ -113,7 +116,9 @@ def test_outcome_bars_fill_the_whole(sweep):
 
 def test_delta_ger_has_a_zero_line(sweep):
     ax = figure_eviction(sweep).axes[2]
-    assert any(set(found.get_ydata()) == {0} and found.get_label().startswith("_") for found in ax.lines)
+    assert any(
+        set(found.get_ydata()) == {0} and found.get_label().startswith("_") for found in ax.lines
+    )
 
 
 def test_the_terms_of_the_decomposition_add_up(sweep):
@@ -121,7 +126,10 @@ def test_the_terms_of_the_decomposition_add_up(sweep):
         e = terms.p_erased.mean
         parts = [
             0.0 if weight == 0 else share.mean * weight
-            for share, weight in ((terms.p_failure_given_erased, e), (terms.p_failure_given_intact, 1 - e))
+            for share, weight in (
+                (terms.p_failure_given_erased, e),
+                (terms.p_failure_given_intact, 1 - e),
+            )
         ]
         assert sum(parts) == pytest.approx(terms.p_failure.mean)
 
@@ -140,7 +148,9 @@ def slopes_of(rates, n=400):
     """The susceptibility of an outcome with these rates, the same in every passage of ten items."""
     ratios = np.repeat(np.linspace(0, 0.9, len(rates)), n)
     outcomes = np.concatenate([np.arange(n) % 10 < round(10 * rate) for rate in rates])
-    return susceptibility(ratios, outcomes.astype(float), np.tile(np.arange(n) // 10, len(rates)), n_resamples=50)
+    return susceptibility(
+        ratios, outcomes.astype(float), np.tile(np.arange(n) // 10, len(rates)), n_resamples=50
+    )
 
 
 def test_a_peak_is_claimed_only_inside_the_grid():
@@ -161,9 +171,11 @@ def test_the_fine_end_of_the_grid_is_legible():
     fig = Figure(figsize=(3, 2))
     ax = fig.subplots()
     axis.apply(ax)
-    place = ax.transAxes.inverted().transform(ax.transData.transform([(x, 0) for x in axis.points]))[:, 0]
+    place = ax.transAxes.inverted().transform(
+        ax.transData.transform([(x, 0) for x in axis.points])
+    )[:, 0]
     assert (np.diff(place) > 0.03).all() and place[-1] - place[3] > 0.2
-    assert 0 < place[0] and place[-1] < 1
+    assert place[0] > 0 and place[-1] < 1
     assert "stretched" in axis.text and "stretched" not in XAxis("ratio", (0.0, 0.9)).text
 
 
@@ -175,7 +187,9 @@ def test_budgets_stand_on_a_log_axis_with_compression_to_the_right():
     assert "budget" in texts(figure_accuracy(sweep))
 
 
-@pytest.mark.parametrize("format, magic", [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+@pytest.mark.parametrize(
+    "format, magic", [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")]
+)
 def test_a_figure_is_the_same_file_every_time(sweep, format, magic):
     first, second = (render(figure_caused_failures(sweep), format) for _ in range(2))
     assert first.startswith(magic) and first == second
@@ -205,7 +219,9 @@ def test_an_unknown_format_is_refused(sweep):
 
 def test_the_callers_settings_neither_leak_in_nor_change(sweep):
     expected = render(figure_caused_failures(sweep))
-    with matplotlib.rc_context({"text.usetex": True, "lines.linewidth": 9, "axes.facecolor": "red"}):
+    with matplotlib.rc_context(
+        {"text.usetex": True, "lines.linewidth": 9, "axes.facecolor": "red"}
+    ):
         before = dict(matplotlib.rcParams)
         assert render(figure_caused_failures(sweep)) == expected
         assert dict(matplotlib.rcParams) == before
@@ -219,7 +235,10 @@ def test_pyplot_is_never_loaded():
 
 def test_many_policies_and_regimes_still_fit():
     table = make_table(
-        policies=tuple(CLIFF), n_passages=2, n_questions=1, regimes=("agnostic", "aware_one", "aware_list", "score_only")
+        policies=tuple(CLIFF),
+        n_passages=2,
+        n_questions=1,
+        regimes=("agnostic", "aware_one", "aware_list", "score_only"),
     )
     fig = figure_accuracy(as_sweep(table, n_resamples=20))
     fig.canvas.draw()

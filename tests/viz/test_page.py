@@ -88,7 +88,9 @@ def test_slugs_are_ids():
 def test_a_table_names_its_rows_columns_and_itself_and_takes_the_focus():
     markup = table(["policy", "n"], [["full", "3"]], caption="Numbers <b>here</b>")
     assert 'tabindex="0" aria-label="Numbers here"' in markup and "<caption>" in markup
-    assert '<th scope="col">policy</th>' in markup and '<th scope="row">full</th><td>3</td>' in markup
+    assert (
+        '<th scope="col">policy</th>' in markup and '<th scope="row">full</th><td>3</td>' in markup
+    )
 
 
 def test_a_page_has_a_contents_list_that_leads_to_its_sections():

@@ -12,10 +12,10 @@ from made_rows import make_rows, make_table, manifest
 from routelens.metrics import ABSTENTION_PATTERNS, bootstrap_mean
 from routelens.sweeps.store import COLUMNS, RunStore
 from routelens.viz import FIGURES, report, write_report
+from routelens.viz.examples import choose_examples
 from routelens.viz.page import text
 from routelens.viz.rows import as_sweep
 from routelens.viz.summary import findings, half_lost
-from routelens.viz.tables import choose_examples
 
 OPTIONS = {
     "policies": ("full", "adakv", "key_norm", "random"),
@@ -73,7 +73,9 @@ def no_figures(monkeypatch):
 
 
 def test_it_needs_no_network_and_runs_no_script(markup, opened):
-    links = [a[name] for _, a in opened.found for name in ("src", "href", "srcset", "data") if name in a]
+    links = [
+        a[name] for _, a in opened.found for name in ("src", "href", "srcset", "data") if name in a
+    ]
     assert links and all(link.startswith(("data:", "#")) for link in links)
     assert not re.search(r"@import|url\(|https?://", markup) and not opened.all("script")
     assert not [name for _, a in opened.found for name in a if name.startswith("on")]
@@ -98,7 +100,9 @@ def test_it_is_ordered_and_reachable(opened):
     targets = [a["href"][1:] for a in opened.all("a")]
     assert len(targets) > 10 and set(targets) <= set(ids)
     levels = [int(tag[1]) for tag, _ in opened.found if re.fullmatch(r"h[1-6]", tag)]
-    assert levels.count(1) == 1 and all(b - a <= 1 for a, b in zip(levels, levels[1:], strict=False))
+    assert levels.count(1) == 1 and all(
+        b - a <= 1 for a, b in zip(levels, levels[1:], strict=False)
+    )
     assert opened.all("html")[0]["lang"] == "en" and opened.all("main") and opened.all("nav")
     assert len(opened.all("caption")) == len(opened.all("table"))
     assert {a["scope"] for a in opened.all("th")} == {"col", "row"}
@@ -109,7 +113,9 @@ def test_light_and_dark_are_both_there(markup):
 
 
 def test_it_says_what_it_is_and_what_it_is_not(opened):
-    assert "simulated by masking" in opened.words and "no claim on memory or latency" in opened.words
+    assert (
+        "simulated by masking" in opened.words and "no claim on memory or latency" in opened.words
+    )
     assert "in the spirit of arXiv 2603.01426, not a reproduction" in opened.words
     for number in ("D1", "D3", "D6", "D10", "D13", "D14", "D24"):
         assert number in opened.words
@@ -119,7 +125,14 @@ def test_it_prints_the_abstentions_the_terms_and_the_manifest(opened):
     for patterns in ABSTENTION_PATTERNS.values():
         assert all(pattern in opened.words for pattern in patterns)
     assert all(name in opened.words for name, _, _ in COLUMNS)
-    for value in ("made/model-135M", "abc123", "float32", "3.11.2", "0123456789abcdef", "max_new_tokens"):
+    for value in (
+        "made/model-135M",
+        "abc123",
+        "float32",
+        "3.11.2",
+        "0123456789abcdef",
+        "max_new_tokens",
+    ):
         assert value in opened.words
 
 
@@ -157,9 +170,15 @@ def test_the_summary_says_where_half_of_the_accuracy_is_lost(rows, opened):
 
 def test_the_summary_splits_failures_by_erasure(rows):
     found = {f.series.label: f for f in findings(as_sweep(rows, n_resamples=100))}
-    here = rows[(rows["policy"] == "key_norm") & (rows["compression_ratio"] == 0.9) & (rows["outcome"] != "correct")]
+    here = rows[
+        (rows["policy"] == "key_norm")
+        & (rows["compression_ratio"] == 0.9)
+        & (rows["outcome"] != "correct")
+    ]
     known = here[here["erased_layer"].notna()]
-    expected = bootstrap_mean(known["erased_layer"].astype(float).to_numpy(), known["passage_id"], n_resamples=100)
+    expected = bootstrap_mean(
+        known["erased_layer"].astype(float).to_numpy(), known["passage_id"], n_resamples=100
+    )
     assert found["key_norm"].n_failures == len(here)
     assert found["key_norm"].n_erased == known["erased_layer"].sum()
     assert found["key_norm"].erased == expected
@@ -187,11 +206,17 @@ def test_examples_follow_the_rule_and_not_the_answers(rows):
     assert len(chosen) == 12 and len({item for _, _, item in chosen}) == 12
     assert [series.label for series, _, _ in chosen[:3]] == ["adakv", "key_norm", "random"]
     for series, regime, item in chosen:
-        here = rows[(rows["policy"] == series.label) & (rows["regime"] == regime) & (rows["item_id"] == item)]
+        here = rows[
+            (rows["policy"] == series.label)
+            & (rows["regime"] == regime)
+            & (rows["item_id"] == item)
+        ]
         assert (here["transition"] == "C->W").any()
     changed = rows.copy()
     changed["prediction"] = "other words"
-    assert [c[1:] for c in choose_examples(as_sweep(changed, n_resamples=20))] == [c[1:] for c in chosen]
+    assert [c[1:] for c in choose_examples(as_sweep(changed, n_resamples=20))] == [
+        c[1:] for c in chosen
+    ]
 
 
 def test_a_run_has_its_report_in_its_folder(no_figures, tmp_path, capsys, monkeypatch):
@@ -208,7 +233,9 @@ def test_a_run_has_its_report_in_its_folder(no_figures, tmp_path, capsys, monkey
     assert done.html == path / "report.html" and done.html.is_file()
     assert any("still being written" in gap for gap in partial.gaps)
     assert not any("still being written" in gap for gap in done.gaps)
-    assert any("of 1,000 rows" in gap for gap in done.gaps) and any("aware_one" in gap for gap in done.gaps)
+    assert any("of 1,000 rows" in gap for gap in done.gaps) and any(
+        "aware_one" in gap for gap in done.gaps
+    )
     assert capsys.readouterr() == ("", "")
     np.testing.assert_array_equal(done.numbers["mean"], partial.numbers["mean"])
 
@@ -225,13 +252,27 @@ def test_a_file_of_rows_that_cannot_be_read_is_named(no_figures, tmp_path, capsy
 
 def test_its_files_go_where_they_are_sent(rows, monkeypatch, tmp_path):
     monkeypatch.setattr(report, "FIGURES", FIGURES[2:3])
-    done = write_report(rows, tmp_path / "deep" / "page.html", figures=("pdf", "svg"), title="A <b>title", n_resamples=20)
-    assert done.html == tmp_path / "deep" / "page.html" and "<title>A &lt;b&gt;title" in done.html.read_text()
+    done = write_report(
+        rows,
+        tmp_path / "deep" / "page.html",
+        figures=("pdf", "svg"),
+        title="A <b>title",
+        n_resamples=20,
+    )
+    assert (
+        done.html == tmp_path / "deep" / "page.html"
+        and "<title>A &lt;b&gt;title" in done.html.read_text()
+    )
     folder = tmp_path / "deep" / "figures"
     assert done.figures == (folder / "caused_failures.pdf", folder / "caused_failures.svg")
-    assert sorted(path.name for path in folder.iterdir()) == ["caused_failures.pdf", "caused_failures.svg"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "caused_failures.pdf",
+        "caused_failures.svg",
+    ]
     alone = write_report(rows, tmp_path / "alone", figures=(), n_resamples=20)
-    assert alone.figures == () and [p.name for p in (tmp_path / "alone").iterdir()] == ["report.html"]
+    assert alone.figures == () and [p.name for p in (tmp_path / "alone").iterdir()] == [
+        "report.html"
+    ]
 
 
 def test_what_cannot_be_done_is_refused(rows, tmp_path):

@@ -246,9 +246,9 @@ def _report(options: argparse.Namespace) -> int:
     from routelens.viz import write_report
 
     report = write_report(options.path, options.out, figures=tuple(options.figures.split(",")))
+    if report.figures:
+        print(f"{len(report.figures)} figures in {report.figures[0].parent}")
     print(f"report: {report.html}")
-    for figure in report.figures:
-        print(f"figure: {figure}")
     return 0
 
 

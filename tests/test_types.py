@@ -67,7 +67,11 @@ def test_a_saved_mask_comes_back(tmp_path_factory, mask, attainable):
 def test_a_mask_is_saved_without_a_pickle(tmp_path):
     KeepMask.full(1, 1, 4).save(tmp_path / "keep")
     header = (tmp_path / "keep").read_bytes()
-    assert json.loads(header[8 : 8 + int.from_bytes(header[:8], "little")])["keep"]["shape"] == [1, 1, 4]
+    assert json.loads(header[8 : 8 + int.from_bytes(header[:8], "little")])["keep"]["shape"] == [
+        1,
+        1,
+        4,
+    ]
 
 
 def test_files_that_are_no_masks_are_refused(tmp_path):
@@ -115,7 +119,9 @@ def test_positions_outside_the_prefix_are_refused(wrong):
         KeepMask.full(1, 1, 6).with_positions(wrong)
 
 
-@pytest.mark.parametrize("wrong", [torch.ones(2, 3), torch.ones(1, 2, 3), torch.ones(1, 2, 3, dtype=torch.int64)])
+@pytest.mark.parametrize(
+    "wrong", [torch.ones(2, 3), torch.ones(1, 2, 3), torch.ones(1, 2, 3, dtype=torch.int64)]
+)
 def test_a_mask_is_a_bool_tensor_of_three_axes(wrong):
     with pytest.raises((ValueError, TypeError)):
         KeepMask(wrong)
@@ -135,7 +141,11 @@ def test_an_item_makes_one_group_of_its_answer_spans():
 def test_required_groups_win_over_spans():
     groups = (EvidenceGroup(((0, 5),)), EvidenceGroup(((24, 30),), role="bridge"))
     item = Item(
-        context=CONTEXT, question="?", answer="Paris", required_groups=groups, answer_spans=((0, 1),)
+        context=CONTEXT,
+        question="?",
+        answer="Paris",
+        required_groups=groups,
+        answer_spans=((0, 1),),
     )
     assert [group.occurrences for group in item.required_groups] == [((0, 5),), ((24, 30),)]
 

@@ -6,12 +6,12 @@ from typing import Any
 import torch
 from tiny_tokenizers import byte_level
 from transformers import (
-    GPTNeoXConfig,
-    GPTNeoXForCausalLM,
     Gemma2Config,
     Gemma2ForCausalLM,
     GemmaConfig,
     GemmaForCausalLM,
+    GPTNeoXConfig,
+    GPTNeoXForCausalLM,
     LlamaConfig,
     LlamaForCausalLM,
     MistralConfig,

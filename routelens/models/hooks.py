@@ -27,11 +27,18 @@ def attention_hooks(
     ``n_prefix`` (tokens) defaults to the edit's own length.
     """
     edit = AttentionEdit(keep=edit) if isinstance(edit, KeepMask) else edit
-    lengths = [
-        x.shape[-1] for x in (edit.keep and edit.keep.keep, edit.gate, edit.bias) if x is not None
-    ]
+    keep = None if edit.keep is None else edit.keep.keep
+    lengths = [x.shape[-1] for x in (keep, edit.gate, edit.bias) if x is not None]
     if not lengths:
         return []
+    n_layers, n_heads = model.cfg.n_layers, model.cfg.n_heads
+    n_kv_heads = getattr(model.cfg, "n_key_value_heads", None) or n_heads
+    for part, heads in ((keep, n_kv_heads), (edit.gate, n_heads), (edit.bias, n_heads)):
+        if part is not None and tuple(part.shape[:2]) != (n_layers, heads):
+            raise ValueError(
+                f"attention_hooks: this model has {n_layers} layers and {n_kv_heads} KV heads for masks, {n_heads} "
+                f"heads for gates and biases; got {tuple(part.shape)}."
+            )
     n_prefix = lengths[0] if n_prefix is None else n_prefix
     if any(length != n_prefix for length in lengths):
         raise ValueError(

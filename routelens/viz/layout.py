@@ -76,10 +76,10 @@ class XAxis:
         )
 
     def _stretch(self, x: float) -> float:
-        return float(_stretch(np.array(x))) if self.stretched else x
+        return float(_stretch(x)) if self.stretched else x
 
     def _unstretch(self, y: float) -> float:
-        return float(_unstretch(np.array(y))) if self.stretched else y
+        return float(_unstretch(y)) if self.stretched else y
 
 
 def ratio_text(ratio: float) -> str:
@@ -96,11 +96,11 @@ def _ticks(stretched: bool, narrow: bool) -> tuple[float, ...]:
     return (0.0, 0.5, 0.8, 0.9, 0.99) if narrow else _TICKS
 
 
-def _stretch(x: np.ndarray) -> np.ndarray:
+def _stretch(x: Any) -> Any:
     return -np.log(np.maximum(1.1 - np.asarray(x), 1e-6))
 
 
-def _unstretch(y: np.ndarray) -> np.ndarray:
+def _unstretch(y: Any) -> Any:
     return 1.1 - np.exp(-np.asarray(y))
 
 

@@ -266,7 +266,8 @@ def _unfinished(sweep: Sweep) -> list[str]:
         usual = here.max() if len(here) else math.nan
         n_short = int((here < usual).sum())
         if n_short:
-            found.append(f"{regime}: {n_short:,} items lack some policies or grid points")
+            lack = "item lacks" if n_short == 1 else "items lack"
+            found.append(f"{regime}: {n_short:,} {lack} some policies or grid points")
     return found
 
 

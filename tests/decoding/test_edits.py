@@ -97,7 +97,9 @@ def test_a_bias_moves_the_log_odds_of_an_edge_by_the_dose(cache, dose):
         rest = trace.pattern[0, 1, rows].double().sum(-1) - weight
         return weight.log() - rest.log()
 
-    assert torch.allclose(log_odds(shifted) - log_odds(plain), torch.tensor(dose).double(), atol=1e-3)
+    assert torch.allclose(
+        log_odds(shifted) - log_odds(plain), torch.tensor(dose).double(), atol=1e-3
+    )
 
 
 def test_a_bias_does_not_bring_an_evicted_entry_back(cache):
@@ -140,7 +142,9 @@ def test_a_gate_of_ones_and_a_bias_of_zeros_change_nothing(tiny, seed):
 def test_edits_of_an_item_are_not_mixed_up_by_deduplication(tiny, kind):
     item = rl.Item(context="Paris is the capital of France.", question="Where?", answer="France")
     cache = rl.prefill(tiny("llama", kind), item)
-    closed, half = (rl.AttentionEdit(gate=torch.full((4, 4, 1, cache.n_prefix), g)) for g in (0.0, 0.5))
+    closed, half = (
+        rl.AttentionEdit(gate=torch.full((4, 4, 1, cache.n_prefix), g)) for g in (0.0, 0.5)
+    )
     answers = rl.answer_many(cache, [closed, half, None], max_new_tokens=4, trace=True)
     sums = [a.trace.pattern[0, :, 0, : cache.n_prefix].sum() for a in answers]
     assert sums[0] == 0 < sums[1] < sums[2]

@@ -114,7 +114,9 @@ def test_aliases_do_not_take_the_golds_place(passage):
     plain, with_alias = (
         rl.answer(
             passage,
-            item=rl.Item(context=CONTEXT, question="Where is it?", answer="in France", aliases=aliases),
+            item=rl.Item(
+                context=CONTEXT, question="Where is it?", answer="in France", aliases=aliases
+            ),
             max_new_tokens=1,
             log_p_gold=True,
         )

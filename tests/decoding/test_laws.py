@@ -59,7 +59,14 @@ def test_no_eviction_is_the_same_to_the_bit_however_it_is_said(tiny, kind, varia
         rl.AttentionEdit(keep=rl.KeepMask.full(4, 2, N_PREFIX)),
         *(
             rl.evict(cache, policy=name, compression_ratio=0.0)
-            for name in ("expected_attention", "adakv", "chunk", "key_norm", "snapkv", "sink_recent")
+            for name in (
+                "expected_attention",
+                "adakv",
+                "chunk",
+                "key_norm",
+                "snapkv",
+                "sink_recent",
+            )
         ),
     ]
     for way in ways:
@@ -80,9 +87,13 @@ def test_hooks_with_a_full_mask_are_the_models_own_forward_to_the_bit(tiny, kind
 @pytest.mark.parametrize("variant", [*VARIANTS, "qwen3", "llama3_rope"])
 def test_greedy_tokens_are_those_of_generate_by_every_path(tiny, tiny_hf, kind, variant):
     ids = token_ids(20, seed=4)
-    generated = tiny_hf(variant).generate(
-        ids[None], max_new_tokens=8, do_sample=False, eos_token_id=None, pad_token_id=2
-    )[0, 20:].tolist()
+    generated = (
+        tiny_hf(variant)
+        .generate(ids[None], max_new_tokens=8, do_sample=False, eos_token_id=None, pad_token_id=2)[
+            0, 20:
+        ]
+        .tolist()
+    )
     cache = rl.prefill(tiny(variant, kind), token_ids=ids[:15])
     for backend in ("shared", "hooks"):
         answer = rl.answer(cache, question_ids=ids[15:], max_new_tokens=8, backend=backend)
@@ -128,7 +139,9 @@ def test_tokens_do_not_depend_on_the_size_of_the_batch(passage, batch_size):
     assert [a.token_ids for a in many] == [a.token_ids for a in expected]
     assert [a.item_id for a in many] == [item.id for _ in masks for item in asked]
     gaps = [
-        abs(x - y) for a, b in zip(many, expected, strict=True) for x, y in zip(a.margins, b.margins, strict=True)
+        abs(x - y)
+        for a, b in zip(many, expected, strict=True)
+        for x, y in zip(a.margins, b.margins, strict=True)
     ]
     assert max(gaps) < 1e-4
 
@@ -265,7 +278,11 @@ def test_evicting_never_touches_the_context_itself(tiny, kind):
 
 @pytest.mark.parametrize(
     ("shape", "words"),
-    [((4, 2, N_PREFIX + 1), "for this cache"), ((4, 4, N_PREFIX), "for this cache"), ((3, 2, N_PREFIX), "got")],
+    [
+        ((4, 2, N_PREFIX + 1), "for this cache"),
+        ((4, 4, N_PREFIX), "for this cache"),
+        ((3, 2, N_PREFIX), "got"),
+    ],
 )
 def test_a_mask_of_another_shape_is_refused(raw, shape, words):
     mask = rl.KeepMask(torch.ones(shape, dtype=torch.bool))

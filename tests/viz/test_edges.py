@@ -119,14 +119,15 @@ def test_only_the_control(tmp_path, monkeypatch):
 
 def test_a_run_in_progress_names_what_is_short(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "FIGURES", FIGURES[1:2])
-    table = make_table(**SMALL, regimes=("agnostic", "aware_list")).iloc[:-20]
-    table.attrs["manifest"] = manifest() | {
-        "config": {"grid": {"regimes": ["agnostic", "aware_list", "aware_one"]}}
-    }
+    table = make_table(**SMALL, regimes=("agnostic", "aware_list"))
+    last = (table["item_id"] == "p1-q1") & (table["regime"] == "aware_list")
+    table = table[~last].drop(index=0)
+    grid = {"regimes": ["agnostic", "aware_list", "aware_one"]}
+    table.attrs["manifest"] = manifest() | {"config": {"grid": grid}}
     done, _ = written(table, tmp_path)
     said = "; ".join(done.gaps)
     assert "aware_list has 3 of 4 items so far" in said and "no rows yet: aware_one" in said
-    assert "lack some policies or grid points" in said
+    assert "agnostic: 1 item lacks some policies or grid points" in said
 
 
 def test_ratios_and_budgets_in_one_run(tmp_path, monkeypatch):
@@ -154,6 +155,14 @@ def test_hostile_text_everywhere(tmp_path):
         name for _, attributes in page.found for name in attributes if name.startswith("on")
     ]
     assert len(page.all("figure")) == len(done.figures) > 10
+
+
+def test_shapes_are_compared_on_request(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "FIGURES", FIGURES[8:9])
+    table = make_table(**SMALL)
+    asked = write_report(table, tmp_path / "a", n_resamples=30, shapes=True).html.read_text()
+    assert "best shape" in asked and "undecided" in asked  # two passages are too few to say
+    assert "best shape" not in write_report(table, tmp_path / "b", n_resamples=30).html.read_text()
 
 
 def test_two_reports_of_the_same_rows_are_the_same(tmp_path, monkeypatch):

@@ -250,7 +250,8 @@ def test_a_file_of_rows_that_cannot_be_read_is_named(no_figures, tmp_path, capsy
     assert capsys.readouterr() == ("", "")
 
 
-def test_its_files_go_where_they_are_sent(rows, monkeypatch, tmp_path):
+def test_its_files_go_where_they_are_sent(monkeypatch, tmp_path):
+    rows = make_table(n_passages=2, ratios=(0.0, 0.9))
     monkeypatch.setattr(report, "FIGURES", FIGURES[2:3])
     done = write_report(
         rows,

@@ -53,10 +53,16 @@ class XAxis:
         low = 0.0 if low <= 0.5 else low
         if self.stretched:
             ax.set_xscale("function", functions=(_stretch, _unstretch))
-        ticks = [t for t in _ticks(self.stretched, narrow) if low - 1e-9 <= t <= high + 1e-9]
+        left, right = self._stretch(low), self._stretch(high)
+        room = (0.12 if narrow else 0.06) * (right - left)
+        ticks = [
+            t
+            for t in _ticks(self.stretched, narrow)
+            if low <= t and self._stretch(t) < right - room
+        ]
+        ticks.append(high)
         if len(ticks) < 2:
             ticks = sorted({*self.points})[:8]
-        left, right = self._stretch(low), self._stretch(high)
         pad = 0.04 * (right - left) or 0.05
         ax.set_xlim(self._unstretch(left - pad), self._unstretch(right + pad))
         ax.set_xticks(ticks, [ratio_text(t) for t in ticks])
@@ -139,7 +145,7 @@ def canvas(
         },
     )
     for ax in axes.flat:
-        ax.yaxis.set_label_coords(-0.41 / panel, 0.5)
+        ax.yaxis.set_label_coords(-0.46 / panel, 0.5)
         ax.xaxis.set_label_coords(0.5, -0.3)
     fig.text(0.12 / WIDTH, 1 - 0.12 / height, title, fontsize=11, fontweight="bold", va="top")
     fig.text(0.12 / WIDTH, 1 - 0.36 / height, subtitle, fontsize=8, color=MUTED, va="top")
@@ -164,11 +170,15 @@ def canvas(
 
 
 def _legend_rows(handles: Sequence[Any]) -> int:
-    if not handles:
-        return 0
-    widest = max(len(str(handle.get_label())) for handle in handles)
-    per_row = max(1, int((WIDTH - 0.2) / (0.62 + 0.075 * widest)))
-    return math.ceil(len(handles) / per_row)
+    """The fewest rows in which the entries fit, filled column by column."""
+    widths = [0.62 + 0.073 * len(str(handle.get_label())) for handle in handles]
+    for n_rows in range(1, len(widths)):
+        n_columns = math.ceil(len(widths) / n_rows)
+        per_column = math.ceil(len(widths) / n_columns)
+        columns = [widths[k : k + per_column] for k in range(0, len(widths), per_column)]
+        if sum(map(max, columns)) < WIDTH - 0.1:
+            return n_rows
+    return len(widths)
 
 
 def line_handle(look: Look, text: str) -> Line2D:

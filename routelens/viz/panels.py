@@ -183,8 +183,8 @@ def facets(
     ``share`` says which panels have one y range, where regimes are columns; with one regime all have.
     """
     one = len(sweep.regimes) <= 1
-    n_columns = max(1, min(4, len(series))) if one else len(sweep.regimes)
-    n_rows = max(1, math.ceil(len(series) / n_columns) if one else len(series))
+    n_rows = max(1, math.ceil(len(series) / 4) if one else len(series))
+    n_columns = max(1, math.ceil(len(series) / n_rows)) if one else len(sweep.regimes)
     fig, axes = canvas(
         n_rows,
         n_columns,

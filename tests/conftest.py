@@ -90,7 +90,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def real_model() -> Iterator[Callable[[str], Any]]:
-    """``real_model("smol")`` or ``("qwen")``: a real model, loaded once and let go at the end of the session."""
+    """``real_model("smol")`` or ``("qwen")``: a real model; one at a time is held, for the memory's sake."""
     models: dict[tuple[str, str], Any] = {}
 
     def get(name: str, kind: str = "auto") -> Any:
@@ -100,6 +100,7 @@ def real_model() -> Iterator[Callable[[str], Any]]:
             path = Path(os.environ["ROUTELENS_MODELS"]) / REAL_MODELS[name]
             if not path.is_file():
                 pytest.skip(f"no {path.name} in ROUTELENS_MODELS")
+            models.clear()
             models[name, kind] = load_model(path, device="cpu", kind=kind)
         return models[name, kind]
 

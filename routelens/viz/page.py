@@ -164,15 +164,15 @@ a{color:var(--link)}
 nav{font-size:.88rem;position:sticky;top:20px;align-self:start;max-height:calc(100vh - 40px);overflow:auto}
 nav h2{font-size:.85rem;color:var(--soft);font-weight:600;margin:0 0 .5em}
 nav ol{list-style:none;margin:0;padding:0}
-nav li{margin:.3em 0}
+nav li{padding:.15em 0;break-inside:avoid}
 nav a{text-decoration:none;color:var(--ink)}
 nav a:hover{text-decoration:underline}
 main:focus{outline:none}
 section{padding:6px 0 30px;margin-bottom:26px;border-bottom:1px solid var(--line)}
 section:last-child{border-bottom:0}
-.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(170px,1fr));gap:1px;background:var(--line);
+.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(170px,1fr));gap:1px;
 border:1px solid var(--line);border-radius:8px;overflow:hidden;margin:0 0 1.3em}
-.facts div{background:var(--bg);padding:10px 14px}
+.facts div{box-shadow:0 0 0 1px var(--line);padding:10px 14px}
 .facts dt{font-size:.8rem;color:var(--soft)}
 .facts dd{margin:0;font-weight:600;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 .facts small{display:block;font-weight:400;color:var(--soft)}

@@ -145,7 +145,7 @@ def _opening(sweep: Sweep) -> str:
         full = baseline(sweep, "full_correct", regime)
         f1 = baseline(sweep, "full_f1", regime)
         if full.n:
-            parts.append(f"{text(regime)} {estimate(full)} (F1 {_plain(f1.mean, 1)})")
+            parts.append(f"{estimate(full)} (F1 {_plain(f1.mean, 1)}; {text(regime)})")
     known = (
         f"With the full cache the share of correct answers is {'; '.join(parts)}."
         if parts

@@ -149,17 +149,17 @@ def test_more_suffix_tokens_than_the_first_allocation_holds(tiny, kind):
     assert (logits - expected).abs().max() < 3e-4
 
 
-def gradients(attend_to, parameter, step):
-    """Central differences of a scalar function at every entry of a parameter."""
-    numeric = torch.zeros_like(parameter)
-    for index in range(parameter.numel()):
+def differences(scalar, parameter, entries, step):
+    """Central differences of a scalar function at some entries of a parameter."""
+    found = []
+    for index in entries.tolist():
         moved = []
         for sign in (1, -1):
             shifted = parameter.detach().clone()
             shifted.view(-1)[index] += sign * step
-            moved.append(float(attend_to(shifted)))
-        numeric.view(-1)[index] = (moved[0] - moved[1]) / (2 * step)
-    return numeric
+            moved.append(float(scalar(shifted)))
+        found.append((moved[0] - moved[1]) / (2 * step))
+    return torch.tensor(found, dtype=parameter.dtype)
 
 
 @pytest.mark.parametrize("name", ["gate", "bias"])
@@ -194,18 +194,12 @@ def test_gradients_at_gates_and_biases_equal_finite_differences(tiny, kind, vari
         scalar(value).backward()
     assert value.grad is not None
     assert value.grad[:, 2:, :, 2].abs().max() == 0  # evicted: no route, no gradient
-    layers = slice(0, 4, 3)  # the first and the last layer
-
-    def of_layers(part):
-        whole = value.detach().clone()
-        whole[layers] = part
-        return scalar(whole)
-
+    entries = torch.randperm(value.numel(), generator=generator)[:40]
     with torch.no_grad():
         # Hugging Face's norms compute in float32 whatever the model's dtype: wider steps for the bridge.
-        numeric = gradients(of_layers, value.detach()[layers], 1e-6 if kind == "hooked" else 1e-3)
+        numeric = differences(scalar, value, entries, 1e-6 if kind == "hooked" else 1e-3)
     atol, rtol = (1e-6, 1e-5) if kind == "hooked" else (3e-2, 1e-2)
-    assert torch.allclose(value.grad[layers], numeric, atol=atol, rtol=rtol)
+    assert torch.allclose(value.grad.view(-1)[entries], numeric, atol=atol, rtol=rtol)
     assert value.grad.abs().max() > 1e-3
 
 

@@ -63,7 +63,8 @@ def test_one_item_at_one_ratio(tmp_path):
     assert len(page.all("img")) == len(done.figures) > 5
 
 
-def test_no_located_evidence(tmp_path):
+def test_no_located_evidence(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "FIGURES", FIGURES[:2] + FIGURES[10:15])
     done, page = written(make_table(**SMALL, unanswerable=4), tmp_path)
     assert any(
         "Failure decomposed by erasure" in gap and "erased_layer" in gap for gap in done.gaps
@@ -138,7 +139,8 @@ def test_ratios_and_budgets_in_one_run(tmp_path, monkeypatch):
     assert set(done.numbers["axis"]) == {"ratio", "budget"}
 
 
-def test_hostile_text_everywhere(tmp_path):
+def test_hostile_text_everywhere(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "FIGURES", FIGURES[::3])
     rows = [
         row | {"outcome": "hallucination" if row["compression_ratio"] else "correct"}
         for row in make_rows(**SMALL)
@@ -154,7 +156,7 @@ def test_hostile_text_everywhere(tmp_path):
     assert not [
         name for _, attributes in page.found for name in attributes if name.startswith("on")
     ]
-    assert len(page.all("figure")) == len(done.figures) > 10
+    assert len(page.all("figure")) == len(done.figures) > 4
 
 
 def test_shapes_are_compared_on_request(tmp_path, monkeypatch):

@@ -113,15 +113,16 @@ def sweep(
         "trace": trace,
         "log_p_gold": log_p_gold,
     }
+    rows_each = len(grid.cells())
     facts = {
         "device": info.device,
         "hf_checked": info.hf_checked,
         "threads": torch.get_num_threads(),
+        "n_rows": rows_each * sum(len(unit.items) for unit in found),
     }
     with RunStore.open(out, config, info=facts, overwrite=overwrite) as store:
         work = plan(items, grid, limit=limit, done=store.done)
         left = [unit for unit in found if not store.done(unit.id)]
-        rows_each = len(grid.cells())
         with track("sweep", work.n_rows, work.n_rows - work.n_rows_left, shown=progress) as advance:
             for unit in left:
                 runner = UnitRunner(

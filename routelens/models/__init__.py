@@ -9,7 +9,7 @@ import hashlib
 import warnings
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -127,7 +127,7 @@ def load_model(
         d_head=adapter.d_head,
         d_model=adapter.d_model,
         n_ctx=adapter.n_ctx,
-        dtype=str(adapter.dtype).removeprefix("torch."),
+        dtype=_dtype_name(adapter),
         device=str(adapter.device),
         revision=revision or _fingerprint(model),
         hf_checked=hf_checked,
@@ -139,10 +139,11 @@ def load_model(
 
 def model_info(model: Any) -> ModelInfo:
     """What is known of a model; one that ``load_model`` has not seen is checked now."""
-    adapt(model)
+    adapter = adapt(model)
     if model not in _INFO:
         load_model(model)
-    return _INFO[model]
+    # A model may have been moved or converted since.
+    return replace(_INFO[model], dtype=_dtype_name(adapter), device=str(adapter.device))
 
 
 def adapter_of(model: Any) -> Adapter:
@@ -167,6 +168,10 @@ def _dtype(dtype: str | torch.dtype) -> torch.dtype:
     if dtype not in DTYPES:
         raise ValueError(f"load_model: dtype is one of {', '.join(DTYPES)}; got {dtype!r}.")
     return DTYPES[dtype]
+
+
+def _dtype_name(adapter: Adapter) -> str:
+    return str(adapter.dtype).removeprefix("torch.")
 
 
 def _device(device: str | torch.device | None) -> torch.device:

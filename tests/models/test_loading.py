@@ -268,6 +268,16 @@ def test_a_model_that_is_there_already_comes_back_as_it_is(kind):
     assert rl.load_model(model, tokenizer=tokenizer()) is model
 
 
+def test_a_model_that_was_converted_after_loading_is_recorded_as_it_is_now(kind):
+    model = rl.load_model(build("llama"), tokenizer=tokenizer(), kind=kind)
+    model.to(torch.bfloat16)
+    assert rl.model_info(model).dtype == "bfloat16"
+    assert rl.model_info(model).hf_checked
+    cache = rl.prefill(model, token_ids=token_ids(10))
+    assert cache.keys[0].dtype == torch.bfloat16
+    assert len(rl.answer(cache, question_ids=[20], max_new_tokens=2).token_ids) <= 2
+
+
 def test_a_model_in_training_mode_is_checked_and_put_back_module_by_module(kind):
     model = rl.load_model(build("llama"), tokenizer=tokenizer(), kind=kind)
     model.train()

@@ -49,6 +49,11 @@ def state_of(model):
     ]
 
 
+def untouched(model):
+    """Whether no attention component has a forward of its own, as TransformerLens leaves them."""
+    return all("forward" not in block.attn.__dict__ for block in model.blocks)
+
+
 def answer(model, **options):
     cache = rl.prefill(model, token_ids=token_ids(N_PREFIX))
     keep = rl.evict(cache, policy="random", compression_ratio=0.5)
@@ -181,6 +186,7 @@ def test_whatever_is_raised_in_the_third_forward_the_model_is_as_before(fresh, e
         answer(fresh, backend=backend)
     fresh.reset_hooks()
     assert len(calls) == 3
+    assert untouched(fresh)
     assert torch.equal(plain(fresh), logits)
     assert state_of(fresh) == state
 
@@ -192,11 +198,21 @@ def test_an_answer_iterator_left_midway_leaves_nothing_behind(fresh):
     keeps = [rl.evict(cache, policy="random", compression_ratio=0.5, seed=s) for s in range(4)]
     answers = rl.iter_answers(cache, keeps, max_new_tokens=2, batch_size=1)
     next(answers)
+    assert untouched(fresh)
     assert state_of(fresh) == state
     assert torch.is_grad_enabled()
     assert torch.equal(plain(fresh), logits)
     answers.close()
     assert state_of(fresh) == state
+
+
+def test_loading_prefilling_and_answering_leave_the_models_own_forward(fresh, tiny_hf):
+    assert untouched(fresh)
+    answer(fresh)
+    assert untouched(fresh)
+    with torch.no_grad():
+        expected = tiny_hf("llama")(token_ids(25, seed=9)[None]).logits
+    assert (plain(fresh) - expected).abs().max() < 3e-4
 
 
 def test_another_model_in_the_process_runs_on_while_this_one_is_edited(kind):

@@ -184,9 +184,7 @@ def shared_attention(cache: ContextCache, edits: Sequence[AttentionEdit]) -> Sha
     """The attention of a batch, its edits stacked; None for a kind of edit that no row has."""
     keep = None
     if any(edit.keep is not None for edit in edits):
-        everything = torch.ones(
-            len(cache.keys), cache.keys[0].shape[0], cache.n_prefix, dtype=torch.bool
-        )
+        everything = cache.full_mask.keep
         keep = torch.stack([e.keep.keep.cpu() if e.keep is not None else everything for e in edits])
         keep = keep.to(cache.keys[0].device)
     return SharedPrefix(

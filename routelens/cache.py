@@ -15,7 +15,7 @@ from torch import Tensor
 from routelens.encoding import as_ids
 from routelens.models import RecordPrefix, adapter_of, model_info
 from routelens.prompts import DEFAULT_FORMAT, N_SINK, Prompt, PromptFormat, build_prompt
-from routelens.types import Evidence, Item, LayerState, Regime, TokenGroup
+from routelens.types import Evidence, Item, KeepMask, LayerState, Regime, TokenGroup
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,11 @@ class ContextCache:
     def groups(self) -> tuple[TokenGroup, ...]:
         """What the item needs, in token positions (D5)."""
         return self.prompt.evidence.groups
+
+    @property
+    def full_mask(self) -> KeepMask:
+        """The mask that keeps everything."""
+        return KeepMask.full(len(self.keys), self.keys[0].shape[0], self.n_prefix)
 
     def layers(self) -> Iterator[LayerState]:
         """What a policy may see, layer by layer."""

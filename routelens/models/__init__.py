@@ -139,17 +139,17 @@ def load_model(
 
 def model_info(model: Any) -> ModelInfo:
     """What is known of a model; one that ``load_model`` has not seen is checked now."""
-    adapter = adapt(model)
-    if model not in _INFO:
-        load_model(model)
+    adapter = adapter_of(model)
     # A model may have been moved or converted since.
     return replace(_INFO[model], dtype=_dtype_name(adapter), device=str(adapter.device))
 
 
 def adapter_of(model: Any) -> Adapter:
-    """How the rest of routelens runs the model."""
-    model_info(model)
-    return adapt(model)
+    """How the rest of routelens runs the model; one that ``load_model`` has not seen is checked now."""
+    adapter = adapt(model)
+    if model not in _INFO:
+        load_model(model)
+    return adapter
 
 
 def _is_transformer_lens(x: Any) -> bool:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -199,10 +198,3 @@ def run_constants(model: Any, regime: str) -> dict[str, Any]:
         "dtype": info.dtype,
         "regime": regime,
     }
-
-
-def full_mask(cache: ContextCache) -> KeepMask:
-    """The mask that keeps everything, in the cache's shape."""
-    return KeepMask(
-        torch.ones(len(cache.keys), cache.keys[0].shape[0], cache.n_prefix, dtype=torch.bool)
-    )

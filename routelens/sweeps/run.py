@@ -22,7 +22,7 @@ from routelens.policies import make_policy
 from routelens.progress import track
 from routelens.prompts import DEFAULT_FORMAT, PromptFormat, build_prompt
 from routelens.sweeps.grid import DEFAULT_RATIOS, Cell, Grid, Plan, Unit, items_hash, plan, units
-from routelens.sweeps.rows import Baseline, MaskMeasures, full_mask, make_row, run_constants
+from routelens.sweeps.rows import Baseline, MaskMeasures, make_row, run_constants
 from routelens.sweeps.store import RunStore, read_manifest, read_run
 from routelens.types import Answer, Item, KeepMask
 
@@ -174,26 +174,29 @@ class UnitRunner:
             ]
 
     def _baselines(self, cache: ContextCache) -> list[Baseline]:
-        items = self.unit.items
-        answers = dict(
-            iter_answers(
-                cache,
-                [None],
-                items,
-                max_new_tokens=self.max_new_tokens,
-                trace="prompt" if self.trace else False,
-                log_p_gold=self.log_p_gold,
-                batch_size=self.batch_size,
-            )
-        )
+        answers = dict(self._decoded(cache, [None]))
         return [
             Baseline(item, cache.prompt_of(item).evidence, answers[i])
-            for i, item in enumerate(items)
+            for i, item in enumerate(self.unit.items)
         ]
+
+    def _decoded(
+        self, cache: ContextCache, keeps: Sequence[KeepMask | None]
+    ) -> Iterator[tuple[int, Answer]]:
+        """Every mask × every item of the unit, with the sweep's settings."""
+        return iter_answers(
+            cache,
+            keeps,
+            self.unit.items,
+            max_new_tokens=self.max_new_tokens,
+            trace="prompt" if self.trace else False,
+            log_p_gold=self.log_p_gold,
+            batch_size=self.batch_size,
+        )
 
     def _masks(self, cache: ContextCache) -> tuple[list[MaskMeasures], list[list[Cell]]]:
         """The unit's distinct masks, the full one first, and the cells that each of them serves."""
-        full = full_mask(cache)
+        full = cache.full_mask
         found: dict[tuple[str, bool], tuple[KeepMask, list[Cell]]] = {(full.hash, True): (full, [])}
         for cells in _by_policy(self.grid.cells()):
             ratios = [c.compression_ratio for c in cells if c.compression_ratio is not None]
@@ -214,23 +217,14 @@ class UnitRunner:
         self, cache: ContextCache, masks: list[MaskMeasures], baselines: list[Baseline]
     ) -> Iterator[tuple[int, Answer]]:
         """(mask · n_items + item, answer); the full mask's answers are the baselines themselves."""
-        full = full_mask(cache).hash
         evicting = []
         for index, mask in enumerate(masks):
-            if mask.keep.hash == full:
+            if bool(mask.keep.keep.all()):
                 for place, baseline in enumerate(baselines):
                     yield index * len(baselines) + place, baseline.answer
             else:
                 evicting.append(index)
-        decoded = iter_answers(
-            cache,
-            [masks[index].keep for index in evicting],
-            self.unit.items,
-            max_new_tokens=self.max_new_tokens,
-            trace="prompt" if self.trace else False,
-            log_p_gold=self.log_p_gold,
-            batch_size=self.batch_size,
-        )
+        decoded = self._decoded(cache, [masks[index].keep for index in evicting])
         for position, answer in decoded:
             mask, place = divmod(position, len(baselines))
             yield evicting[mask] * len(baselines) + place, answer

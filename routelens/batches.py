@@ -13,7 +13,7 @@ from torch import Tensor
 
 from routelens.cache import ContextCache
 from routelens.models import Adapter, SharedPrefix, adapter_of, attention_hooks
-from routelens.models.memory import free_bytes
+from routelens.models.memory import free_bytes, warn_if_short
 from routelens.tracing import TraceRecorder, TraceRows
 from routelens.types import Answer, AttentionEdit
 
@@ -241,5 +241,7 @@ def _batch_size(
         for name in ("gate", "bias")
     )
     row = scores + suffix + stream + edits + int(kept)
+    what = f"answer: one row of {longest} tokens on a passage of {cache.n_prefix}"
+    warn_if_short(what, row, adapter.device)
     most = 256 if adapter.device.type == "cpu" else 512
     return int(max(1, min(most, free_bytes(adapter.device) // 4 // max(1, row))))

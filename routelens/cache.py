@@ -13,7 +13,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from routelens.encoding import as_ids
-from routelens.models import RecordPrefix, adapter_of, model_info
+from routelens.models import Adapter, RecordPrefix, adapter_of, model_info
+from routelens.models.memory import warn_if_short
 from routelens.prompts import DEFAULT_FORMAT, N_SINK, Prompt, PromptFormat, build_prompt
 from routelens.types import Evidence, Item, KeepMask, LayerState, Regime, TokenGroup
 
@@ -106,6 +107,12 @@ class ContextCache:
         return prompt
 
 
+def format_of(model: Any) -> PromptFormat:
+    """The wording that a model's folder asks for in ``prompt_format.json``, else the default one."""
+    config = model_info(model).prompt_format
+    return DEFAULT_FORMAT if config is None else PromptFormat.from_config(config)
+
+
 @torch.no_grad()
 def prefill(
     model: Any,
@@ -114,7 +121,7 @@ def prefill(
     regime: Regime = "agnostic",
     questions: Sequence[str] = (),
     token_ids: Int[Tensor, " k_pos"] | Sequence[int] | None = None,
-    format: PromptFormat = DEFAULT_FORMAT,
+    format: PromptFormat | None = None,
 ) -> ContextCache:
     """The cache of one passage, from one dense forward (D19, D20).
 
@@ -124,12 +131,13 @@ def prefill(
         regime: What stands in the compressible prefix (D19).
         questions: The passage's questions, for ``aware_list`` and ``score_only`` (default: the item's own).
         token_ids: Exactly these ids instead of an item, for parity and replay.
-        format: The prompt's wording.
+        format: The prompt's wording; default: the model's own (:func:`format_of`).
 
     Raises:
         ValueError: No item and no ids, both, or a prompt longer than the model's context.
     """
     info = model_info(model)
+    format = format or format_of(model)
     if (item is None) == (token_ids is None):
         raise ValueError("prefill: pass either an item or token_ids=, not both and not neither.")
     if item is not None:
@@ -150,6 +158,8 @@ def prefill(
         prompt = _raw_prompt(_as_ids(info.tokenizer, token_ids), info.n_ctx)
     adapter = adapter_of(model)
     ids = torch.tensor([[*prompt.prefix_ids, *prompt.scoring_ids]], dtype=torch.long)
+    needed = _bytes_of_prefill(adapter, ids.shape[1])
+    warn_if_short(f"prefill: a passage of {ids.shape[1]} tokens", needed, adapter.device)
     record = RecordPrefix()
     adapter.run(ids, torch.arange(ids.shape[1])[None], record, logit_rows=None)
     return ContextCache(
@@ -163,6 +173,14 @@ def prefill(
         values=tuple(record.values),
         queries=tuple(record.queries),
     )
+
+
+def _bytes_of_prefill(adapter: Adapter, n: int) -> int:
+    """About what one forward over ``n`` tokens holds: what is cached of all layers, and one layer's activations."""
+    cached = adapter.n_layers * adapter.d_head * (2 * adapter.n_kv_heads + adapter.n_heads)
+    element = torch.empty((), dtype=adapter.dtype).element_size()
+    pattern = 3 * adapter.n_heads * n if adapter.site(0).softcap is not None else 0
+    return n * element * (cached + 24 * adapter.d_model + pattern)
 
 
 def _as_ids(tokenizer: Any, token_ids: Any) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from routelens import __version__
 
 DEFAULT_MODEL = "smollm2-135m-q4"
 DEFAULT_POLICIES = "full,random,expected_attention,adakv,snapkv"
-FORMATS = ("default", "copy")
+FORMATS = ("auto", "default", "copy")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,14 +51,24 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--seed", type=int, default=0)
     show.add_argument("--passages", type=int, default=1, help="how many to show")
     validate = _add(
-        about, "validate", _validate, "check a file of items, every problem with its line"
+        about,
+        "validate",
+        _validate,
+        "check a file of items: every problem with its line, and how many answers can be located",
     )
-    validate.add_argument("path", type=Path)
+    validate.add_argument(
+        "path",
+        type=Path,
+        help="JSON lines, JSON, CSV, TSV or Parquet: routelens, SQuAD, HotpotQA, LongBench, RULER, kvpress",
+    )
     _add_sweep(commands)
     report = _add(commands, "report", _report, "write a run's report: one HTML file, and figures")
     report.add_argument("path", type=Path, help="the run's folder")
     report.add_argument("--out", type=Path, help="the HTML file (default: report.html in the run)")
     report.add_argument("--figures", default="png", help="figure formats: png, pdf, svg")
+    report.add_argument(
+        "--shapes", action="store_true", help="compare shapes of the curves too (slow)"
+    )
     return parser
 
 
@@ -81,7 +91,9 @@ def _add_sweep(commands: Any) -> None:
         "--task", action="append", help="a task's name; may be repeated (default: knowledge)"
     )
     what.add_argument("--passages", type=int, default=4, help="passages of each task")
-    what.add_argument("--data", type=Path, help="a JSONL file of items instead of tasks")
+    what.add_argument(
+        "--data", type=Path, help="a file of items instead of tasks; see tasks validate"
+    )
     what.add_argument(
         "--skip-bad-rows", action="store_true", help="leave out rows of --data that do not read"
     )
@@ -109,7 +121,12 @@ def _add_sweep(commands: Any) -> None:
     how.add_argument("--device", help="cpu, cuda, … (default: CUDA where there is one)")
     how.add_argument("--dtype", default="float32")
     how.add_argument("--kind", default="auto", choices=("auto", "hooked", "bridge"))
-    how.add_argument("--format", default="default", choices=FORMATS, help="wording of the prompt")
+    how.add_argument(
+        "--format",
+        default="auto",
+        choices=FORMATS,
+        help="wording of the prompt; auto: the model's own",
+    )
     how.add_argument("--max-new-tokens", type=int, default=32)
     how.add_argument("--batch-size", type=int, help="rows decoded together (default: by memory)")
     how.add_argument("--no-trace", action="store_true", help="answers only, no attention measures")
@@ -196,9 +213,7 @@ def _sweep(options: argparse.Namespace) -> int:
         "ratios": () if options.ratios == "none" else parse_ratios(options.ratios),
         "budgets": parse_budgets(options.budgets) if options.budgets else (),
         "regimes": parse_regimes(options.regimes),
-        "seeds": [int(seed) for seed in options.policy_seeds.split(",")]
-        if options.policy_seeds
-        else None,
+        "seeds": _seeds(options.policy_seeds),
         "rounding": options.rounding,
     }
     planned = plan(items, Grid(**settings), limit=options.limit)
@@ -217,7 +232,7 @@ def _sweep(options: argparse.Namespace) -> int:
         out=options.out,
         limit=options.limit,
         max_new_tokens=options.max_new_tokens,
-        format=COPY_FORMAT if options.format == "copy" else DEFAULT_FORMAT,
+        format={"auto": None, "default": DEFAULT_FORMAT, "copy": COPY_FORMAT}[options.format],
         trace=not options.no_trace,
         batch_size=options.batch_size,
         overwrite=options.overwrite,
@@ -226,6 +241,13 @@ def _sweep(options: argparse.Namespace) -> int:
     print(f"{run.plan.n_rows:,} rows in {run.path}")
     print(f"Next: routelens report {run.path}")
     return 0
+
+
+def _seeds(text: str) -> list[int] | None:
+    parts = [part.strip() for part in text.split(",")] if text.strip() else None
+    if parts is not None and not all(part.isdecimal() for part in parts):
+        raise ValueError(f'--policy-seeds: whole numbers, as in "0,1,2"; got {text!r}.')
+    return None if parts is None else [int(part) for part in parts]
 
 
 def _items(options: argparse.Namespace) -> list[Any]:
@@ -245,7 +267,8 @@ def _items(options: argparse.Namespace) -> list[Any]:
 def _report(options: argparse.Namespace) -> int:
     from routelens.viz import write_report
 
-    report = write_report(options.path, options.out, figures=tuple(options.figures.split(",")))
+    formats = tuple(name.strip() for name in options.figures.split(",") if name.strip())
+    report = write_report(options.path, options.out, figures=formats, shapes=options.shapes)
     if report.figures:
         print(f"{len(report.figures)} figures in {report.figures[0].parent}")
     print(f"report: {report.html}")

@@ -175,7 +175,8 @@ def _asked(
     gold: tuple[int, ...] = ()
     if log_p_gold:
         text = item.answer if item.answer is not None else "I don't know."
-        gold = tuple(gold_ids(model_info(cache.model).tokenizer, prompt, text))
+        if text.strip():  # a blank gold answer has no tokens, and so no probability
+            gold = tuple(gold_ids(model_info(cache.model).tokenizer, prompt, text))
     return prompt.suffix_ids, gold
 
 

@@ -76,7 +76,7 @@ def evidence_groups(item: Item) -> tuple[EvidenceGroup, ...]:
     item counts neither as erased nor as kept.
     """
     if not item.answerable or item.required_groups:
-        return item.required_groups if item.answerable else ()
+        return tuple(item.required_groups) if item.answerable else ()
     answer, *aliases = item.golds
     spans = find_whole_words(item.context, answer) or tuple(
         sorted({span for alias in aliases for span in find_whole_words(item.context, alias)})

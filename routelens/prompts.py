@@ -7,8 +7,8 @@ a user supplies never turns into control tokens: a passage that spells out "<|im
 Nothing here knows a model.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, cast
 
 from routelens.encoding import Encoded, Part, encode, need_offsets, with_bos
@@ -58,6 +58,21 @@ class PromptFormat:
     def config(self) -> dict[str, Any]:
         """Every field, ready for JSON."""
         return asdict(self)
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> "PromptFormat":
+        """The format that :meth:`config` wrote; a field that is missing has its default.
+
+        Raises:
+            ValueError: a field that no format has.
+        """
+        unknown = sorted(set(config) - {option.name for option in fields(cls)})
+        if unknown:
+            raise ValueError(
+                f"PromptFormat: the fields are {', '.join(option.name for option in fields(cls))}; "
+                f"got {', '.join(unknown)}."
+            )
+        return cls(**config)
 
 
 DEFAULT_FORMAT = PromptFormat()

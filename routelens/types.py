@@ -8,6 +8,7 @@ edges, heads of a group apart, strengthening) is an :class:`AttentionEdit`. Noth
 
 import hashlib
 import json
+import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,10 +22,25 @@ from torch import Tensor
 Span = tuple[int, int]
 """Half-open character range ``[start, end)`` in an item's context."""
 
+Spans = Sequence[Any]
+"""Spans as a caller may write them: ``[(0, 5)]``, or JSON's ``[[0, 5]]``. They are stored as tuples of :data:`Span`."""
+
 Role = Literal["payload", "bridge"]
 Outcome = Literal["correct", "unknown", "hallucination", "degenerate"]
 Regime = Literal["agnostic", "aware_one", "aware_list", "score_only"]
 REGIMES: tuple[Regime, ...] = ("agnostic", "aware_one", "aware_list", "score_only")
+
+
+class _ByValue:
+    """Equality by value for dataclasses that hold tensors, whose own ``==`` is a tensor and no answer."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_equal(value, vars(other)[name]) for name, value in vars(self).items())
+
+    def __hash__(self) -> int:
+        return hash(tuple(x.shape if isinstance(x, Tensor) else x for x in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -34,13 +50,12 @@ class EvidenceGroup:
     ``role`` is "payload" for the value itself and "bridge" for a link on the way to it.
     """
 
-    occurrences: tuple[Span, ...]
+    occurrences: Spans
     role: Role = "payload"
     name: str = ""
 
     def __post_init__(self) -> None:
-        spans = tuple((int(start), int(end)) for start, end in self.occurrences)
-        object.__setattr__(self, "occurrences", spans)
+        object.__setattr__(self, "occurrences", _as_spans("EvidenceGroup", self.occurrences))
         if self.role not in ("payload", "bridge"):
             raise ValueError(f"EvidenceGroup: role is 'payload' or 'bridge'; got {self.role!r}.")
 
@@ -51,15 +66,16 @@ class Item:
 
     ``answer`` is None where the passage does not say (an abstention is then the correct outcome). ``answer_spans`` is the
     short form of one payload group: alternative spans of the value. ``required_groups`` says it in full, and accepts plain
-    lists of spans. With neither, whole-word matches of the answer are located when the item is tokenised.
+    lists of spans. With neither, whole-word matches of the answer are located when the item is tokenised. Lists are welcome
+    everywhere, and stored as tuples.
     """
 
     context: str
     question: str
     answer: str | None
-    aliases: tuple[str, ...] = ()
-    answer_spans: tuple[Span, ...] = ()
-    required_groups: tuple[EvidenceGroup, ...] = ()
+    aliases: Sequence[str] = ()
+    answer_spans: Spans = ()
+    required_groups: Sequence[EvidenceGroup | Any] = ()
     passage_id: str = ""
     id: str = ""
     task: str = "custom"
@@ -73,11 +89,17 @@ class Item:
             raise ValueError("Item: context must hold some text; got an empty passage.")
         if not self.question.strip():
             raise ValueError("Item: question must hold some text; got an empty question.")
+        if isinstance(self.aliases, str):
+            raise ValueError(
+                f"Item: aliases are a list of texts; got the text {self.aliases!r}. Pass [{self.aliases!r}]."
+            )
         groups = tuple(
-            group if isinstance(group, EvidenceGroup) else EvidenceGroup(tuple(group))
+            group
+            if isinstance(group, EvidenceGroup)
+            else EvidenceGroup(_as_spans("Item: required_groups", group))
             for group in self.required_groups
         )
-        spans = tuple((int(start), int(end)) for start, end in self.answer_spans)
+        spans = _as_spans("Item: answer_spans", self.answer_spans)
         if spans and not groups:
             groups = (EvidenceGroup(spans),)
         for start, end in [span for group in groups for span in group.occurrences]:
@@ -142,11 +164,12 @@ class Evidence:
         )
 
 
-@dataclass(frozen=True)
-class KeepMask:
+@dataclass(frozen=True, eq=False)
+class KeepMask(_ByValue):
     """Which KV entries of the prefix survive (D2): True = kept. The pivot of the toolkit.
 
-    ``attainable`` is False where protected entries exceeded the budget, so that some of them had to go.
+    ``attainable`` is False where protected entries exceeded the budget, so that some of them had to go. Masks are equal when
+    shape, bits and ``attainable`` are, on whatever device; ``hash`` names the shape and bits alone.
     """
 
     keep: Bool[Tensor, "n_layers n_kv_heads k_pos"]
@@ -194,6 +217,9 @@ class KeepMask:
         digest = hashlib.sha256(str(tuple(self.keep.shape)).encode())
         digest.update(_packed(bits))
         return digest.hexdigest()[:16]
+
+    def __hash__(self) -> int:
+        return hash((self.hash, self.attainable))
 
     def __and__(self, other: "KeepMask") -> "KeepMask":
         self._same_shape(other)
@@ -259,8 +285,8 @@ class KeepMask:
             )
 
 
-@dataclass(frozen=True)
-class AttentionEdit:
+@dataclass(frozen=True, eq=False)
+class AttentionEdit(_ByValue):
     """What decoding does to attention onto the prefix, for question and answer rows.
 
     ``keep`` evicts entries (masked before the softmax). ``gate`` multiplies the pattern after the softmax, without
@@ -303,8 +329,8 @@ class LayerState:
         return self.queries.shape[0]
 
 
-@dataclass(frozen=True)
-class Trace:
+@dataclass(frozen=True, eq=False)
+class Trace(_ByValue):
     """What attention did while an answer was decoded, after masking and softmax.
 
     ``pattern`` holds rows of question and answer tokens: [n_layers, n_heads, row, k_pos] over the prefix (first ``n_prefix``
@@ -358,6 +384,25 @@ def stable_hash(value: Any) -> str:
     """Sixteen hex digits of SHA-256 over the value's JSON: the same on every machine."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _as_spans(who: str, spans: Any) -> tuple[Span, ...]:
+    """The spans as tuples, from any sequence of pairs of whole numbers."""
+    try:
+        return tuple((operator.index(start), operator.index(end)) for start, end in spans)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{who}: spans are pairs (start, end) of character positions; got {spans!r}. "
+            "Write one span as [(start, end)]."
+        ) from error
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if not (isinstance(one, Tensor) and isinstance(other, Tensor)):
+        return not isinstance(one, Tensor) and not isinstance(other, Tensor) and one == other
+    return (one.shape, one.dtype) == (other.shape, other.dtype) and torch.equal(
+        one, other.to(one.device)
+    )
 
 
 def _packed(bits: Any) -> bytes:

@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+# A busy machine makes any example slow: no test asserts on a clock.
+settings.register_profile("routelens", deadline=None)
+settings.load_profile("routelens")
 
 REAL_MODELS = {"smol": "smollm2-135m.gguf", "qwen": "qwen2.5-coder-0.5b.gguf"}
 

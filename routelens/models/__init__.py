@@ -44,11 +44,17 @@ DTYPES = {
     "fp16": torch.float16,
     "float64": torch.float64,
 }
+KINDS = {"HookedTransformer": "hooked", "TransformerBridge": "bridge"}
+"""What ``load_model`` calls each of TransformerLens's model classes."""
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What was loaded. ``revision`` is the Hub commit, a file's SHA-256, or a fingerprint of the weights."""
+    """What was loaded.
+
+    ``revision`` is the Hub commit, a file's SHA-256, or a fingerprint of the weights. ``prompt_format`` holds the fields of the
+    :class:`~routelens.prompts.PromptFormat` that the model's folder asks for (``prompt_format.json``).
+    """
 
     name: str
     kind: str
@@ -64,6 +70,7 @@ class ModelInfo:
     hf_checked: bool
     tokenizer: Any = None
     generation_config: Any = None
+    prompt_format: dict[str, Any] | None = None
 
 
 _INFO: "weakref.WeakKeyDictionary[Any, ModelInfo]" = weakref.WeakKeyDictionary()
@@ -80,7 +87,7 @@ def load_model(
     *,
     tokenizer: Any = None,
     device: str | torch.device | None = None,
-    dtype: str | torch.dtype = "float32",
+    dtype: str | torch.dtype | None = None,
     kind: Literal["auto", "hooked", "bridge"] = "auto",
     check: bool = True,
 ) -> Any:
@@ -91,27 +98,38 @@ def load_model(
             HookedTransformer or TransformerBridge that is there already (returned as it is, checked).
         tokenizer: The tokenizer of a model passed as an object.
         device: "cpu", "cuda", … Default: CUDA where there is one, else CPU. MPS only when asked for.
-        dtype: Of what is loaded. A model that is there already keeps its own dtype and device.
+        dtype: Of what is loaded; default float32. A model passed as an object keeps its own dtype and device, and others
+            asked for are refused.
         kind: "hooked" or "bridge"; "auto" takes HookedTransformer where TransformerLens has it.
         check: The self-check at load (see ``routelens.models.selfcheck``).
 
     Raises:
-        ValueError: An unknown name or path, an architecture whose attention cannot be masked correctly, or a model that
-            fails its self-check.
+        ValueError: An unknown name or path, an architecture whose attention cannot be masked correctly, a model object that
+            is not of the dtype, device or kind asked for, or a model that fails its self-check.
     """
     from routelens.models.selfcheck import self_check
 
-    reference, generation_config = None, None
+    reference = None
+    asked = (None if dtype is None else _dtype(dtype), None if device is None else _device(device))
     if _is_transformer_lens(x):
-        model, name, revision = x, _existing_name(x), ""
-        tokenizer = tokenizer or getattr(model, "tokenizer", None)
+        model, origin, there = x, _origin(x, tokenizer), adapt(x)
+        _refuse_another_kind(there.kind, kind)
+        _refuse_another_form(there.dtype, there.device, *asked)
     else:
         source = loading.hugging_face(
-            x, tokenizer=tokenizer, dtype=_dtype(dtype), device=_device(device)
+            x,
+            tokenizer=tokenizer,
+            dtype=asked[0] or torch.float32,
+            device=asked[1] or _device(None),
         )
-        name, revision = loading.shown_name(source.name), source.revision
-        generation_config = source.generation_config
-        tokenizer = source.tokenizer
+        _refuse_another_form(source.dtype, source.device, *asked)
+        origin = {
+            "name": loading.shown_name(source.name),
+            "revision": source.revision,
+            "tokenizer": source.tokenizer,
+            "generation_config": source.generation_config,
+            "prompt_format": source.prompt_format,
+        }
         # Before the model is wrapped: a bridge runs the Hugging Face model in place.
         reference = loading.greedy_of(source) if check else None
         model = loading.wrap(source, kind)
@@ -119,7 +137,6 @@ def load_model(
     with _evaluating(model):
         hf_checked = self_check(adapter, reference) if check else False
     _INFO[model] = ModelInfo(
-        name=name,
         kind=adapter.kind,
         n_layers=adapter.n_layers,
         n_heads=adapter.n_heads,
@@ -129,10 +146,8 @@ def load_model(
         n_ctx=adapter.n_ctx,
         dtype=_dtype_name(adapter),
         device=str(adapter.device),
-        revision=revision or _fingerprint(model),
         hf_checked=hf_checked,
-        tokenizer=tokenizer,
-        generation_config=generation_config,
+        **{**origin, "revision": origin["revision"] or _fingerprint(model)},
     )
     return model
 
@@ -158,8 +173,51 @@ def _is_transformer_lens(x: Any) -> bool:
     } != set()
 
 
-def _existing_name(model: Any) -> str:
-    return str(getattr(model.cfg, "model_name", None) or type(model).__name__)
+def _origin(model: Any, tokenizer: Any) -> dict[str, Any]:
+    """Where a model that is there already came from: what was known when it was loaded, else what TransformerLens says.
+
+    Its revision is left to be read off its weights, which may have been changed since.
+    """
+    known = _INFO.get(model)
+    if known is not None:
+        names = ("name", "tokenizer", "generation_config", "prompt_format")
+        origin = {name: getattr(known, name) for name in names}
+    else:
+        hf_model = getattr(model, "original_model", None)
+        origin = {
+            "name": str(getattr(model.cfg, "model_name", None) or type(model).__name__),
+            "tokenizer": getattr(model, "tokenizer", None),
+            "generation_config": getattr(hf_model, "generation_config", None),
+            "prompt_format": None,
+        }
+    return {**origin, "tokenizer": tokenizer or origin["tokenizer"], "revision": ""}
+
+
+def _refuse_another_kind(found: str, kind: str) -> None:
+    if kind not in ("auto", KINDS[found]):
+        raise ValueError(
+            f"load_model: this model is a {found} already and stays one; got kind={kind!r}. "
+            f"Leave kind out, or pass what it was made from: a name, a folder or a Hugging Face model."
+        )
+
+
+def _refuse_another_form(
+    found_dtype: torch.dtype,
+    found_device: torch.device,
+    dtype: torch.dtype | None,
+    device: torch.device | None,
+) -> None:
+    """A model passed as an object is used where and as it is: another dtype or device asked for would be ignored."""
+    other_place = device is not None and (
+        device.type != found_device.type or device.index not in (None, found_device.index or 0)
+    )
+    if other_place or dtype not in (None, found_dtype):
+        wanted = [f"dtype {dtype}"] if dtype not in (None, found_dtype) else []
+        wanted += [f"device {device}"] if other_place else []
+        raise ValueError(
+            f"load_model: a model passed as an object is used as it is, here {found_dtype} on {found_device}; got "
+            f"{' and '.join(wanted)}. Convert it before (model.to(...)), or leave the option out."
+        )
 
 
 def _dtype(dtype: str | torch.dtype) -> torch.dtype:
@@ -177,7 +235,12 @@ def _dtype_name(adapter: Adapter) -> str:
 def _device(device: str | torch.device | None) -> torch.device:
     if device is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    chosen = torch.device(device)
+    try:
+        chosen = torch.device(device)
+    except RuntimeError as error:
+        raise ValueError(
+            f"load_model: device is a name that torch knows, such as cpu, cuda or cuda:1; got {device!r}."
+        ) from error
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(
             f"load_model: device {device} was asked for, and torch sees no CUDA device."

@@ -2,6 +2,7 @@
 
 import copy
 import difflib
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +26,7 @@ class Source:
     dtype: torch.dtype
     device: torch.device
     generation_config: Any = field(default=None)
+    prompt_format: dict[str, Any] | None = None
 
 
 def hugging_face(x: Any, *, tokenizer: Any, dtype: torch.dtype, device: torch.device) -> Source:
@@ -54,6 +56,7 @@ def hugging_face(x: Any, *, tokenizer: Any, dtype: torch.dtype, device: torch.de
         dtype,
         device,
         getattr(hf_model, "generation_config", None),
+        _prompt_format(path),
     )
 
 
@@ -195,6 +198,20 @@ def _from_pretrained(path: str, name: str, dtype: torch.dtype) -> Any:
             f"{', '.join(sorted(report['missing_keys'])[:4])}. Was it saved or copied in full?"
         )
     return model
+
+
+def _prompt_format(path: str) -> dict[str, Any] | None:
+    """The wording a model's folder asks for in ``prompt_format.json``, None where it has none."""
+    file = Path(path) / "prompt_format.json"
+    if not file.is_file():
+        return None
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"load_model: {file} is not JSON ({error}).") from error
+    if not isinstance(config, dict):
+        raise ValueError(f"load_model: {file} holds one JSON object, the fields of a PromptFormat.")
+    return config
 
 
 def _tokenizer(path: str) -> Any:

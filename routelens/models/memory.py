@@ -1,5 +1,6 @@
-"""How much memory a device has free, so that batches fit it."""
+"""How much memory a device has free, so that batches fit it, and what will not fit is said before it is tried."""
 
+import warnings
 from pathlib import Path
 
 import torch
@@ -17,3 +18,15 @@ def free_bytes(device: torch.device) -> int:
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     return 4 << 30
+
+
+def warn_if_short(what: str, needed: float, device: torch.device) -> None:
+    """A warning where ``what`` is estimated to need more bytes than the device has free."""
+    free = free_bytes(device)
+    if needed > free:
+        warnings.warn(
+            f"{what} is estimated to need {needed / 2**30:.2g} GiB, and {device} has {free / 2**30:.2g} GiB free: it "
+            "may fail or be very slow. A shorter passage, a smaller batch_size, half precision or a trace of fewer rows "
+            "needs less.",
+            stacklevel=3,
+        )

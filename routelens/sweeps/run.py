@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from routelens.cache import ContextCache, prefill
+from routelens.cache import ContextCache, format_of, prefill
 from routelens.decoding import iter_answers
 from routelens.eviction import evict_many
 from routelens.models import load_model, model_info
 from routelens.policies import make_policy
 from routelens.progress import track
-from routelens.prompts import DEFAULT_FORMAT, PromptFormat, build_prompt
+from routelens.prompts import PromptFormat, build_prompt
 from routelens.sweeps.grid import DEFAULT_RATIOS, Cell, Grid, Plan, Unit, items_hash, plan, units
 from routelens.sweeps.rows import Baseline, MaskMeasures, make_row, run_constants
 from routelens.sweeps.store import RunStore, read_manifest, read_run
@@ -60,7 +60,7 @@ def sweep(
     rounding: str = "floor",
     limit: int | None = None,
     max_new_tokens: int = 32,
-    format: PromptFormat = DEFAULT_FORMAT,
+    format: PromptFormat | None = None,
     trace: bool = True,
     log_p_gold: bool = True,
     batch_size: int | None = None,
@@ -81,7 +81,7 @@ def sweep(
         rounding: "floor" (D1) or "kvpress".
         limit: The first so many items only.
         max_new_tokens: Tokens an answer may have.
-        format: The prompt's wording.
+        format: The prompt's wording; default: the model's own.
         trace: Whether to measure attention (D7-D9, D24) too.
         log_p_gold: Whether to score the gold answer.
         batch_size: Rows decoded together; by default what memory allows.
@@ -92,12 +92,16 @@ def sweep(
         ValueError: Bad items, policies or ratios (before the model loads), prompts that do not fit the model, or a folder
             that holds a run with other settings.
     """
+    for name, number in (("max_new_tokens", max_new_tokens), ("batch_size", batch_size)):
+        if number is not None and number < 1:
+            raise ValueError(f"sweep: {name} is a whole number of at least 1; got {number}.")
     grid = Grid(
         [make_policy(p) for p in _listed(policies)], ratios, budgets, regimes, seeds, rounding
     )
     found = units(items, grid, limit=limit)
     if isinstance(model, str | Path):
         model = load_model(model)
+    format = format or format_of(model)
     _check_prompts(model, found, format, max_new_tokens)
     info = model_info(model)
     config = {

@@ -11,6 +11,8 @@ from typing import Any
 
 from routelens.tasks.base import Draft, Question, Task
 from routelens.tasks.base_task import Base
+from routelens.tasks.coreference import Coreference
+from routelens.tasks.hops import Hops
 from routelens.tasks.importers import (
     ItemFileReport,
     read_items,
@@ -18,11 +20,21 @@ from routelens.tasks.importers import (
     write_items,
 )
 from routelens.tasks.knowledge import Knowledge
+from routelens.tasks.long_context import LongContext
+from routelens.tasks.multi_entity import MultiEntity
+from routelens.tasks.multi_presence import MultiPresence
+from routelens.tasks.needle import Needle
 from routelens.types import Item
 
 TASKS: dict[str, type[Task]] = {
     "base": Base,
+    "coreference": Coreference,
+    "hops": Hops,
     "knowledge": Knowledge,
+    "long_context": LongContext,
+    "multi_entity": MultiEntity,
+    "multi_presence": MultiPresence,
+    "needle": Needle,
 }
 
 

@@ -1,24 +1,26 @@
-"""Items from a file and back: JSON lines (or one JSON list) with the columns of ``columns.py``.
+"""Items from a file: any file that ``files/`` opens, in any format that ``formats/`` knows.
 
 A file is read through before anything else happens, and everything wrong with it is reported at once, one line a problem:
-``file:line: what is wrong``. Two rows may not share an id, nor one ``passage_id`` two contexts, since questions of one passage
-share its cache.
+``file:line: what is wrong``, or the record's path where a line does not tell. Two rows may not share an id, nor one
+``passage_id`` two contexts, since questions of one passage share its cache.
 """
 
-import json
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from routelens.matching import evidence_groups
-from routelens.tasks.columns import RowError, item_from_row
-from routelens.tasks.readers import Problem, Row, read_rows
+from routelens.tasks.clashes import Seen
+from routelens.tasks.exporters import write_items
+from routelens.tasks.files import Problem, Row, read_rows
+from routelens.tasks.formats import Found, read_record
 from routelens.types import EvidenceGroup, Item
 
 _MAX_SHOWN = 200
+_MAX_NAMED = 5
 
 
 class ItemFileError(ValueError):
@@ -35,8 +37,10 @@ class ItemFileError(ValueError):
 class ItemFileReport:
     """What a file of items holds, and what is wrong with it.
 
-    ``n_with_spans`` items say where their evidence lies, ``n_matched`` are located by a whole-word match of the answer or an
-    alias (D5); ``not_locatable`` names the others that are answerable, which count for outcomes but not for GER.
+    A row is what should be one item: a line, a table's row, one question of a SQuAD file. ``n_with_spans`` items say where
+    their answer lies, ``n_matched`` are located by a whole-word match of the answer or an alias (D5); ``not_locatable`` names the
+    others that are answerable, which count for outcomes but not for GER. ``n_repeated`` answers can be read in places apart.
+    ``formats`` says how many rows each format read.
     """
 
     path: str
@@ -46,31 +50,54 @@ class ItemFileReport:
     n_unanswerable: int
     n_with_spans: int
     n_matched: int
+    n_repeated: int
     not_locatable: tuple[str, ...]
     problems: tuple[Problem, ...]
+    formats: tuple[tuple[str, int], ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether ``read_items`` takes the file as it is."""
         return not self.problems
 
+    @property
+    def n_located(self) -> int:
+        """Items whose answer is located, by spans or by a match."""
+        return self.n_with_spans + self.n_matched
+
     def __str__(self) -> str:
+        n_answerable = self.n_items - self.n_unanswerable
         lines = [
             f"{self.path}: {_count(self.n_rows, 'row')}, {_count(self.n_items, 'item')} "
-            f"on {_count(self.n_passages, 'passage')}",
-            f"evidence: {self.n_with_spans} by spans, {self.n_matched} by whole-word match, "
-            f"{len(self.not_locatable)} not locatable, {self.n_unanswerable} unanswerable",
+            f"on {_count(self.n_passages, 'passage')}{self._format_names()}",
+            f"answers: {self.n_located} of {n_answerable} located ({self.n_with_spans} by spans, "
+            f"{self.n_matched} by whole-word match; {self.n_repeated} in several places), "
+            f"{len(self.not_locatable)} not locatable; {self.n_unanswerable} unanswerable",
         ]
+        if self.not_locatable:
+            named = ", ".join(map(repr, self.not_locatable[:_MAX_NAMED]))
+            left = len(self.not_locatable) - _MAX_NAMED
+            more = f" and {left} more" if left > 0 else ""
+            lines.append(f"not locatable (they count for outcomes, not for GER): {named}{more}")
         if self.problems:
             lines += [f"{_count(len(self.problems), 'problem')}:", _listing(self.problems)]
         return "\n".join(lines)
 
+    def _format_names(self) -> str:
+        if len(self.formats) == 1:
+            return f" ({self.formats[0][0]})"
+        names = ", ".join(f"{count} {name}" for name, count in self.formats)
+        return f" ({names})" if names else ""
+
 
 def read_items(path: str | os.PathLike[str], *, skip_bad_rows: bool = False) -> list[Item]:
-    """The items of a ``.jsonl`` file (or of a ``.json`` file that holds a list), in the file's order.
+    """The items of a file, in its order.
+
+    Formats, told by their content: SQuAD, HotpotQA, LongBench, RULER, kvpress, and our own columns, one question a row
+    (``routelens/tasks/formats/``), in JSON lines, a JSON list or object, Parquet, ``.csv`` or ``.tsv``.
 
     Args:
-        path: the file; its columns are those of ``routelens/tasks/columns.py``.
+        path: the file.
         skip_bad_rows: leave bad rows out, with one warning that counts and lists them.
 
     Raises:
@@ -92,8 +119,9 @@ def read_items(path: str | os.PathLike[str], *, skip_bad_rows: bool = False) -> 
 def validate_items(path: str | os.PathLike[str]) -> ItemFileReport:
     """What the file holds and what is wrong with it; never raises for a bad file."""
     reading = _Reading(str(path))
-    found = {item.id: _located_by(item) for item in reading.items}
-    by = list(found.values())
+    payloads = [(item, _payload(item)) for item in reading.items]
+    found = [(item.id, _located_by(item, payload)) for item, payload in payloads]
+    by = [how for _, how in found]
     return ItemFileReport(
         path=str(path),
         n_rows=reading.n_rows,
@@ -102,36 +130,11 @@ def validate_items(path: str | os.PathLike[str]) -> ItemFileReport:
         n_unanswerable=by.count("unanswerable"),
         n_with_spans=by.count("spans"),
         n_matched=by.count("match"),
-        not_locatable=tuple(id for id, how in found.items() if how == "nothing"),
+        n_repeated=sum(_is_repeated(payload) for _, payload in payloads),
+        not_locatable=tuple(item_id for item_id, how in found if how == "nothing"),
         problems=tuple(reading.problems),
+        formats=tuple(reading.formats.items()),
     )
-
-
-def write_items(items: Iterable[Item], path: str | os.PathLike[str]) -> int:
-    """How many items were written, one JSON object a line; :func:`read_items` gives back equal items.
-
-    The file appears when all of it is written: a failure leaves what was there before.
-
-    Raises:
-        ValueError: where two items share an id, an item cannot be written exactly, or the file cannot be written.
-    """
-    file = Path(path)
-    part = file.with_name(f"{file.name}.part")
-    seen = _Seen()
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as stream:
-            for number, item in enumerate(items, start=1):
-                clashes = seen.clashes(item, f"item {number}")
-                if clashes:
-                    raise ValueError(f"write_items: item {number}: {' '.join(clashes)}")
-                stream.write(_line(item) + "\n")
-        part.replace(file)
-    except OSError as error:
-        raise ValueError(f"write_items: {path} cannot be written ({error.strerror}).") from error
-    finally:
-        if part.is_file():
-            part.unlink()
-    return len(seen.ids)
 
 
 class _Reading:
@@ -140,108 +143,60 @@ class _Reading:
     def __init__(self, path: str) -> None:
         self.items: list[Item] = []
         self.problems: list[Problem] = []
+        self.formats: Counter[str] = Counter()
         self.n_rows = 0
+        self._path = path
         self._contexts: dict[str, str] = {}
-        seen = _Seen()
+        self._seen = Seen()
         for row in read_rows(path):
-            self.n_rows += row.line is not None
             if isinstance(row, Problem):
                 self.problems.append(row)
+                self.n_rows += bool(row.line or row.place)
                 continue
-            try:
-                item = item_from_row(self._share_context(row), Path(path))
-                messages = seen.clashes(item, f"line {row.line}")
-            except RowError as error:
-                item, messages = None, error.messages
-            self.problems += [Problem(path, row.line, message) for message in messages]
-            if item is not None and not messages:
-                self.items.append(item)
+            form, found = read_record(row.value, Path(path))
+            for one in found:
+                self._take(row, one)
+                self.formats[form] += bool(form)
+        if self.n_rows == 0 and not self.problems:
+            self.problems.append(Problem(path, None, "the file holds no question."))
+        self.formats = +self.formats  # without rows that no format reads
 
-    def _share_context(self, row: Row) -> Any:
-        """The row, with its context held once in memory however many questions are put to it."""
-        context = row.value.get("context") if isinstance(row.value, dict) else None
-        if not isinstance(context, str):
-            return row.value
-        return {**row.value, "context": self._contexts.setdefault(context, context)}
+    def _take(self, row: Row, found: Found) -> None:
+        self.n_rows += 1
+        messages, item = list(found.problems), found.item
+        if item is not None:
+            messages = self._seen.clashes(item, row.called(found.place))
+        line, place = row.at(found.place)
+        self.problems += [Problem(self._path, line, message, place) for message in messages]
+        if item is not None and not messages:
+            self.items.append(self._sharing(item))
 
-
-class _Seen:
-    """Finds ids used twice and passage ids used for two contexts."""
-
-    def __init__(self) -> None:
-        self.ids: dict[str, str] = {}
-        self.passages: dict[str, tuple[str, str]] = {}
-
-    def clashes(self, item: Item, where: str) -> list[str]:
-        messages = []
-        first = self.ids.setdefault(item.id, where)
-        if first != where:
-            messages.append(
-                f"id {item.id!r} was used in {first}; give each row its own "
-                "(without one, equal context, question and answer make equal ids)."
-            )
-        context, first = self.passages.setdefault(item.passage_id, (item.context, where))
-        if context != item.context:
-            messages.append(
-                f"passage_id {item.passage_id!r} belongs to another context in {first}; "
-                "items of one passage share its text."
-            )
-        return messages
+    def _sharing(self, item: Item) -> Item:
+        """The item, with its context held once in memory however many questions are put to it."""
+        context = self._contexts.setdefault(item.context, item.context)
+        return item if context is item.context else replace(item, context=context)
 
 
-def _line(item: Item) -> str:
-    row: dict[str, Any] = {
-        "context": item.context,
-        "question": item.question,
-        "answer": item.answer,
-        "aliases": list(item.aliases),
-        "answer_spans": [list(span) for span in item.answer_spans],
-        "required_groups": _group_rows(item),
-        "passage_id": item.passage_id,
-        "id": item.id,
-        "answer_type": item.answer_type,
-        "question_type": item.question_type,
-        "direction": item.direction,
-        "metadata": item.metadata,
-    }
-    if not all(group.occurrences for group in item.required_groups):
-        raise ValueError(f"write_items: item {item.id!r} has a required group without any span.")
-    kept = {name: value for name, value in row.items() if value or name == "answer"}
-    try:
-        line = json.dumps({**kept, "task": item.task}, ensure_ascii=False)
-        line.encode("utf-8")
-        exact = json.loads(json.dumps(item.metadata)) == item.metadata
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"write_items: item {item.id!r} cannot be written as JSON ({error})."
-        ) from error
-    if not exact:
-        raise ValueError(
-            f"write_items: item {item.id!r}: metadata holds lists, texts, numbers and objects with "
-            f"text keys only, else it does not read back as it was; got {item.metadata!r}."
-        )
-    return line
+def _payload(item: Item) -> list[EvidenceGroup]:
+    return [group for group in evidence_groups(item) if group.role == "payload"]
 
 
-def _group_rows(item: Item) -> list[dict[str, Any]]:
-    if item.required_groups == (EvidenceGroup(item.answer_spans),):
-        return []
-    return [
-        {
-            "occurrences": [list(span) for span in group.occurrences],
-            "role": group.role,
-            "name": group.name,
-        }
-        for group in item.required_groups
-    ]
-
-
-def _located_by(item: Item) -> str:
+def _located_by(item: Item, payload: list[EvidenceGroup]) -> str:
+    """How the answer is located; bridges alone do not say where it stands."""
     if not item.answerable:
         return "unanswerable"
-    if item.required_groups:
-        return "spans"
-    return "match" if evidence_groups(item) else "nothing"
+    if not payload:
+        return "nothing"
+    return "spans" if item.required_groups else "match"
+
+
+def _is_repeated(payload: list[EvidenceGroup]) -> bool:
+    """Whether some group can be read in places that do not overlap."""
+    for group in payload:
+        end = min((end for _, end in group.occurrences), default=0)
+        if any(start >= end for start, _ in group.occurrences):
+            return True
+    return False
 
 
 def _listing(problems: Iterable[Problem]) -> str:
@@ -252,3 +207,13 @@ def _listing(problems: Iterable[Problem]) -> str:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+__all__ = [
+    "ItemFileError",
+    "ItemFileReport",
+    "Problem",
+    "read_items",
+    "validate_items",
+    "write_items",
+]

@@ -4,15 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from routelens.viz.estimates import (
-    Curve,
-    association,
-    correlation,
-    curve,
-    decomposition,
-    layer_curves,
-    slopes,
-)
+from routelens.viz.association import association, correlation
+from routelens.viz.estimates import Curve, curve, decomposition, layer_curves, slopes
 from routelens.viz.outcome_figures import peak_text
 from routelens.viz.rows import Sweep
 from routelens.viz.series import Series

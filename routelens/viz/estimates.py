@@ -2,10 +2,9 @@
 
 A mean goes over a task's items, then over tasks (the definitions' macro mean); intervals resample each task's passages
 (D11 ff.). All measures of a cell are resampled together: one set of draws, one matrix product. Everything else
-(susceptibility, association, decomposition, shapes) is ``routelens.metrics`` on the pooled rows.
+(susceptibility, decomposition, shapes, and association in ``association.py``) is ``routelens.metrics`` on the pooled rows.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -17,10 +16,8 @@ from routelens.metrics import (
     Interval,
     ShapeComparison,
     Susceptibility,
-    auroc_within,
     compare_shapes,
     decompose_by_ratio,
-    pearson_over_ratios,
     susceptibility,
 )
 from routelens.viz.means import codes, mean_intervals
@@ -86,7 +83,7 @@ def cells(sweep: Sweep) -> dict[tuple[str, str, float], Cell]:
             )
         return found
 
-    return _once(sweep, "cells", compute)
+    return once(sweep, "cells", compute)
 
 
 def curve(sweep: Sweep, measure: str, regime: str, series: str) -> Curve:
@@ -150,7 +147,7 @@ def decomposition(
         )
         return {x: terms for x, terms in found.items() if terms.p_failure.n}
 
-    return _once(sweep, ("decomposition", scope, regime, series), compute)
+    return once(sweep, ("decomposition", scope, regime, series), compute)
 
 
 def slopes(
@@ -173,7 +170,7 @@ def slopes(
             seed=sweep.seed,
         )
 
-    return _once(sweep, ("slopes", regime, series, outcome, against), compute)
+    return once(sweep, ("slopes", regime, series, outcome, against), compute)
 
 
 def grid_values(sweep: Sweep, rows: Frame, against: Against) -> np.ndarray:
@@ -203,45 +200,7 @@ def shapes(
             seed=sweep.seed,
         )
 
-    return _once(sweep, ("shapes", regime, series, outcome), compute)
-
-
-def association(sweep: Sweep, regime: str, series: str) -> Curve:
-    """AUROC of an item's GER for its hallucination at each grid point where GER varies between items (D13 (b))."""
-
-    def compute() -> Curve:
-        rows = sweep.of(regime, series)
-        rows = rows[rows["ger_layer"].notna() & rows["hallucination"].notna()]
-        varied = rows.groupby("x")["ger_layer"].transform("nunique") > 1
-        rows = rows[varied.to_numpy(dtype=bool)]
-        found = auroc_within(
-            rows["x"].to_numpy(),
-            rows["ger_layer"].to_numpy(),
-            rows["hallucination"].to_numpy(),
-            rows["passage_id"],
-            n_resamples=sweep.n_resamples,
-            seed=sweep.seed,
-        )
-        return {x: interval for x, interval in found.items() if not math.isnan(interval.mean)}
-
-    return _once(sweep, ("association", regime, series), compute)
-
-
-def correlation(sweep: Sweep, regime: str, series: str) -> Interval:
-    """Pearson's r of mean GER and hallucination rate over the grid points (D13 (a) [S])."""
-
-    def compute() -> Interval:
-        rows = sweep.of(regime, series)
-        return pearson_over_ratios(
-            rows["x"].to_numpy(),
-            rows["ger_layer"].to_numpy(),
-            rows["hallucination"].to_numpy(),
-            rows["passage_id"],
-            n_resamples=sweep.n_resamples,
-            seed=sweep.seed,
-        )
-
-    return _once(sweep, ("correlation", regime, series), compute)
+    return once(sweep, ("shapes", regime, series, outcome), compute)
 
 
 def layer_curves(sweep: Sweep, column: str, regime: str, series: str) -> dict[float, np.ndarray]:
@@ -268,7 +227,7 @@ def layer_curves(sweep: Sweep, column: str, regime: str, series: str) -> dict[fl
         }
         return {point: means for point, means in found.items() if not np.isnan(means).all()}
 
-    return _once(sweep, ("layers", column, regime, series), compute)
+    return once(sweep, ("layers", column, regime, series), compute)
 
 
 def _means(rows: Any) -> np.ndarray:
@@ -278,7 +237,7 @@ def _means(rows: Any) -> np.ndarray:
     return np.where(n > 0, np.nansum(stacked, axis=0) / np.maximum(n, 1), np.nan)
 
 
-def _once(sweep: Sweep, key: Any, compute: Callable[[], T]) -> T:
+def once(sweep: Sweep, key: Any, compute: Callable[[], T]) -> T:
     """The result, computed once a sweep: figures and tables share it."""
     if key not in sweep.memory:
         sweep.memory[key] = compute()

@@ -11,15 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from routelens.metrics import Decomposition, Interval
-from routelens.viz.estimates import (
-    Curve,
-    Scope,
-    association,
-    correlation,
-    curve,
-    decomposition,
-    layer_curves,
-)
+from routelens.viz.association import association, correlation
+from routelens.viz.estimates import Curve, Scope, curve, decomposition, layer_curves
 from routelens.viz.outcome_figures import INTERVALS, measure
 from routelens.viz.panels import CurveOf, Panel, draw_curve, facets, line_figure
 from routelens.viz.rows import Sweep, as_sweep

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from routelens.metrics import ABSTENTION_PATTERNS
+from routelens.viz.association import EFFECT_RESAMPLES
 from routelens.viz.page import bullets, details, table, text
 from routelens.viz.rows import Sweep
 
@@ -115,8 +116,9 @@ def methods(sweeps: Iterable[Sweep]) -> str:
     sweeps = list(sweeps)
     draws = sweeps[0].n_resamples if sweeps else 0
     how = (
-        f"Means go over a task's items and then over tasks; slopes, AUROC, correlation and the decomposition pool all items. "
-        f"Intervals: {draws:,} resamples of the passages, seeded; none where a task has fewer than two passages. An interval "
+        f"Means go over a task's items and then over tasks; slopes, AUROC, correlation, logistic regression and the decomposition "
+        f"pool all items. Intervals: {draws:,} resamples of the passages, seeded (logistic regression: "
+        f"{min(draws, EFFECT_RESAMPLES):,}); none where a task has fewer than two passages. An interval "
         "without width means that all passages agree, which says little when they are few."
     )
     choices = bullets(f"<b>{number}</b> {text(words)}" for number, words in CHOICES)

@@ -25,7 +25,7 @@ from routelens.viz.rows import Frame, Sweep, as_sweep, axes_of
 from routelens.viz.style import DPI, render
 from routelens.viz.summary import summary
 from routelens.viz.tables import (
-    correlation_table,
+    association_table,
     decomposition_table,
     numbers_tables,
     shapes_table,
@@ -243,7 +243,7 @@ def _sections(
 def _beside(sweep: Sweep, section: str, shapes: bool) -> str:
     """The tables that belong to a section's figures."""
     if section == "Evidence and failure" and sweep.rows["ger_layer"].notna().any():
-        return correlation_table(sweep) + decomposition_table(sweep)
+        return association_table(sweep) + decomposition_table(sweep)
     if section == "Where it breaks" and shapes:
         return shapes_table(sweep)
     return ""

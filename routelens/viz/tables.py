@@ -3,7 +3,8 @@
 import math
 
 from routelens.metrics import Interval
-from routelens.viz.estimates import Scope, cells, correlation, decomposition, shapes
+from routelens.viz.association import association, correlation, effect
+from routelens.viz.estimates import Scope, cells, decomposition, shapes
 from routelens.viz.page import details, table, text
 from routelens.viz.rows import Frame, Sweep
 from routelens.viz.wording import estimate, size
@@ -127,20 +128,41 @@ def decomposition_table(sweep: Sweep) -> str:
     return details("All terms, for each scope of E", body)
 
 
-def correlation_table(sweep: Sweep) -> str:
-    """Pearson's r over the grid points for each policy (D13 (a))."""
-    rows = [
-        [text(series.label), text(regime), estimate(r), f"{r.n}", f"{r.n_missing:,}"]
-        for regime in sweep.regimes
-        for series in sweep.evicting
-        for r in [correlation(sweep, regime, series.label)]
-    ]
-    caption = "Pearson's r of mean GER and hallucination rate over grid points; any two rising curves correlate (D13 (a))"
+def association_table(sweep: Sweep) -> str:
+    """Whether losing the evidence goes with hallucination, for each policy: D13's three answers side by side."""
+    where = f"at {sweep.point(sweep.reference)}"
+    rows = []
+    for regime in sweep.regimes:
+        for series in sweep.evicting:
+            r = correlation(sweep, regime, series.label)
+            within = association(sweep, regime, series.label)
+            slope = effect(sweep, regime, series.label)
+            areas = [interval.mean for interval in within.values()]
+            rows.append(
+                [
+                    text(series.label),
+                    text(regime),
+                    estimate(r),
+                    f"{r.n}",
+                    estimate(within.get(sweep.reference)),
+                    f"{min(areas):.2f} to {max(areas):.2f}, {len(areas)} points" if areas else "–",
+                    estimate(slope.coefficient),
+                    f"{slope.coefficient.n:,} at {slope.n_levels} points",
+                    f"{r.n_missing:,}",
+                ]
+            )
+    headers = ["policy", "regime", "(a) r", "n grid points", f"(b) AUROC {where}"]
+    headers += ["(b) lowest to highest", "(c) log-odds per unit of GER", "n rows of (c)"]
+    caption = (
+        "GER and hallucination (D13). (a) Pearson's r of the two rates over grid points: any two rising curves correlate. "
+        "(b) AUROC of an item's GER within one grid point: 0.5 is chance. (c) Logistic regression with an intercept for each "
+        "grid point: 0 is no link, ∞ that GER separates the classes"
+    )
     return table(
-        ["policy", "regime", "r", "n grid points", "rows without GER"],
+        [*headers, "rows without GER"],
         rows,
         caption=caption,
-        words=("regime",),
+        words=("regime", "(b) lowest to highest", "n rows of (c)"),
     )
 
 

@@ -9,17 +9,21 @@ from routelens.viz.page import text
 
 
 def estimate(interval: Interval | None, digits: int = 2, *, percent: bool = False) -> str:
-    """A mean with its interval, as HTML; a dash where there is none."""
+    """A mean with its interval, as HTML; a dash where there is none, ∞ where a number has no bound."""
     if interval is None or math.isnan(interval.mean):
         return "–"
     factor, unit = (100, " %") if percent else (1, "")
     digits = 0 if percent else digits
+
+    def shown(value: float) -> str:
+        return f"{factor * value:.{digits}f}".replace("inf", "∞")
+
     bounds = (
         ""
         if math.isnan(interval.low)
-        else f" <small>[{factor * interval.low:.{digits}f}, {factor * interval.high:.{digits}f}]</small>"
+        else f" <small>[{shown(interval.low)}, {shown(interval.high)}]</small>"
     )
-    return f"{factor * interval.mean:.{digits}f}{unit}{bounds}"
+    return f"{shown(interval.mean)}{unit}{bounds}"
 
 
 def size(n_bytes: float) -> str:

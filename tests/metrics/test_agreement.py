@@ -128,7 +128,7 @@ def test_agreement_drop_compares_the_first_and_the_last_third():
     assert math.isnan(agreement_drop(torch.tensor([0.5])))
 
 
-def test_r45_without_sinks_the_answer_takes_all_that_is_left():
+def test_without_sinks_the_answer_takes_all_that_is_left():
     rows = torch.zeros(2, 3, 10)
     rows[..., 0], rows[..., 7] = 0.95, 0.05
     assert answer_share(rows, (7,)).tolist() == [[1.0] * 3] * 2

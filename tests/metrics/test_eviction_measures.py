@@ -141,7 +141,7 @@ def test_without_evidence_erasure_is_none_neither_true_nor_false():
     assert erasure(HAND, (PAYLOAD,)).bridge_layer is None
 
 
-def test_r40_ger_of_an_unlocatable_answer_is_nan():
+def test_ger_of_an_unlocatable_answer_is_nan():
     evidence = Evidence((), "not_locatable")
     assert math.isnan(global_eviction_ratio(HAND, evidence.answer_positions))
 

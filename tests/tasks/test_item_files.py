@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from routelens.matching import evidence_groups
 from routelens.tasks import load_task, read_items, validate_items, write_items
 from routelens.types import EvidenceGroup, Item
 
@@ -54,57 +53,6 @@ def test_questions_of_one_context_share_a_passage_and_its_text_in_memory():
     assert len({item.passage_id for item in items}) == 1
     assert len({item.id for item in items}) == len(items)
     assert all(item.context is items[0].context for item in items)
-
-
-def test_kvpress_columns_are_read_and_its_settings_kept_as_metadata():
-    key, numbers, place = read_items(DATA / "kvpress.jsonl")
-    assert (key.answer, key.aliases) == ("5312", ())
-    assert key.metadata == {"answer_prefix": "The pass key is ", "max_new_tokens": 16}
-    assert numbers.answer == "111, 222"
-    assert [
-        [numbers.context[slice(*span)] for span in group.occurrences]
-        for group in numbers.required_groups
-    ] == [["111"], ["222"]]
-    assert numbers.question_type == "Part"
-    assert (place.answer, place.aliases, place.task) == ("Oslo", ("Norway",), "qa_1")
-
-
-def test_longbench_columns_are_read():
-    report, chinese = read_items(DATA / "longbench.jsonl")
-    assert report.question == "Who wrote the report?"
-    assert (report.answer, report.aliases) == ("Ivo Brandane", ("I. Brandane",))
-    assert report.id == "4a7c"
-    assert set(report.metadata) == {"length", "dataset", "language", "all_classes"}
-    (group,) = evidence_groups(chinese)
-    assert [chinese.context[slice(*span)] for span in group.occurrences] == ["李明"]
-
-
-def test_the_last_line_of_a_ruler_input_is_the_question():
-    several, one = read_items(DATA / "ruler.jsonl")
-    assert several.question.startswith("What are all the special magic numbers for oak")
-    assert several.context.endswith("One of the magic numbers for oak is: 222.")
-    assert several.answer == "111, 222"
-    assert len(several.required_groups) == 2
-    assert several.id == "0"
-    assert one.question == "What is the magic number for elm?"
-    assert (one.answer, one.required_groups) == ("333", ())
-
-
-def test_several_outputs_of_a_ruler_qa_file_are_alternatives(tmp_path):
-    row = {
-        "index": 4,
-        "input": "Kim is from Oslo.\nWhere is Kim from?",
-        "outputs": ["Oslo", "oslo"],
-    }
-    (tmp_path / "qa_1").mkdir()
-    (item,) = read_items(write_rows(tmp_path / "qa_1" / "validation.jsonl", row))
-    assert (item.answer, item.aliases) == ("Oslo", ("oslo",))
-
-
-def test_a_piece_that_is_not_in_the_context_makes_the_answer_not_locatable(tmp_path):
-    row = {"index": 4, "input": "The numbers are 111.\nWhich numbers?", "outputs": ["111", "999"]}
-    (item,) = read_items(write_rows(tmp_path / "a.jsonl", row))
-    assert evidence_groups(item) == ()
 
 
 @pytest.mark.parametrize(
@@ -283,11 +231,6 @@ def test_all_problems_of_one_row_are_told(tmp_path):
     assert len(problems_of(write_rows(tmp_path / "a.jsonl", row))) == 3
 
 
-def test_an_input_of_one_line_cannot_be_split(tmp_path):
-    path = write_rows(tmp_path / "a.jsonl", {"input": "Where is Kim?\n\n", "outputs": ["Oslo"]})
-    assert "its last line, the question" in problems_of(path)[0]
-
-
 def test_a_key_that_stands_twice_is_refused(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"context": "c", "question": "q", "answer": "a", "answer": "b"}')
@@ -415,8 +358,24 @@ def test_validation_counts_how_the_evidence_is_located():
     assert report.ok
     assert (report.n_rows, report.n_items, report.n_passages) == (4, 4, 1)
     assert (report.n_with_spans, report.n_matched, report.n_unanswerable) == (2, 1, 1)
+    assert (report.n_located, report.n_repeated) == (3, 1)
     assert report.not_locatable == ()
-    assert "4 rows, 4 items on 1 passage" in str(report)
+    assert report.formats == (("routelens", 4),)
+    assert "4 rows, 4 items on 1 passage (routelens)" in str(report)
+    assert "3 of 3 located (2 by spans, 1 by whole-word match; 1 in several places)" in str(report)
+
+
+def test_validation_names_the_first_answers_that_cannot_be_located(tmp_path):
+    rows = [with_changes(answer="yes", id=f"q{number}") for number in range(7)]
+    text = str(validate_items(write_rows(tmp_path / "a.jsonl", *rows)))
+    assert "0 of 7 located" in text
+    assert text.endswith("'q0', 'q1', 'q2', 'q3', 'q4' and 2 more")
+
+
+def test_bridges_alone_do_not_locate_an_answer(tmp_path):
+    group = {"occurrences": [[0, 2]], "role": "bridge"}
+    row = with_changes(answer="Bel", required_groups=[group], id="x")
+    assert validate_items(write_rows(tmp_path / "a.jsonl", row)).not_locatable == ("x",)
 
 
 def test_validation_reports_problems_and_never_raises(tmp_path):

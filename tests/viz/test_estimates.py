@@ -8,13 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rows import make_table
 
-from routelens.metrics import accessibility, bootstrap_mean, decompose, utilisation
+from routelens.metrics import (
+    accessibility,
+    bootstrap_mean,
+    decompose,
+    logistic_effect,
+    utilisation,
+)
+from routelens.viz.association import association, correlation, effect
 from routelens.viz.estimates import (
     MEASURES,
-    association,
     baseline,
     cells,
-    correlation,
     curve,
     decomposition,
     layer_curves,
@@ -183,6 +188,27 @@ def test_association_leaves_out_points_where_ger_does_not_vary(sweep):
 def test_rising_curves_correlate(sweep):
     r = correlation(sweep, "agnostic", "key_norm")
     assert r.mean > 0.7 and r.n == len(sweep.axis.points)
+
+
+def test_the_effect_at_fixed_ratios_is_the_metrics_own(sweep):
+    rows = sweep.of("agnostic", "key_norm")
+    rows = rows[rows["ger_layer"].notna() & (rows["x"] > 0)]
+    expected = logistic_effect(
+        rows["x"].to_numpy(),
+        rows["ger_layer"].to_numpy(),
+        rows["hallucination"].to_numpy(),
+        rows["passage_id"],
+        n_resamples=N,
+    )
+    found = effect(sweep, "agnostic", "key_norm")
+    assert found == expected
+    assert found.coefficient.n > 100 and found.n_levels > 5
+    assert found.coefficient.low < found.coefficient.mean < found.coefficient.high
+
+
+def test_nothing_evicted_has_no_effect(sweep):
+    found = effect(sweep, "agnostic", "full")
+    assert math.isnan(found.coefficient.mean) and found.n_levels == 0
 
 
 def test_layer_curves_are_means_over_items(sweep):

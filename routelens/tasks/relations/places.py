@@ -1,0 +1,198 @@
+"""Links that begin at a town, a region or an event."""
+
+from routelens.tasks.relations.relation import Relation
+
+PLACES = (
+    Relation(
+        "mayor",
+        "town",
+        "person",
+        ("the mayor of {s} is {o}", "{o} is mayor of {s}", "{s} has chosen {o} as its mayor"),
+        (
+            "the mayor of {x}",
+            "the person who is mayor of {x}",
+            "the person whom {x} chose as mayor",
+        ),
+        ("Who is the mayor of {x}?", "Who is mayor of {x}?", "Whom did {x} choose as its mayor?"),
+        "mayor",
+        (
+            "the town whose mayor is {x}",
+            "the town of which {x} is mayor",
+            "the town that chose {x} as its mayor",
+        ),
+        (
+            "Which town is {x} the mayor of?",
+            "Of which town is {x} mayor?",
+            "Which town chose {x} as its mayor?",
+        ),
+        "town with that mayor",
+    ),
+    Relation(
+        "governor",
+        "region",
+        "person",
+        ("{o} is the governor of the {s}", "{o} governs the {s}", "the governor of the {s} is {o}"),
+        ("the governor of {x}", "the person who governs {x}", "the person governing {x}"),
+        ("Who governs {x}?", "Who is the governor of {x}?", "Which person governs {x}?"),
+        "governor",
+        (
+            "the region governed by {x}",
+            "the region that {x} governs",
+            "the region of which {x} is governor",
+        ),
+        (
+            "Which region does {x} govern?",
+            "Which region is governed by {x}?",
+            "Of which region is {x} the governor?",
+        ),
+        "region with that governor",
+    ),
+    Relation(
+        "winner",
+        "event",
+        "person",
+        ("{o} won the {s}", "the {s} was won by {o}", "{o} came first at the {s}"),
+        ("the winner of {x}", "the person who won {x}", "the person who came first at {x}"),
+        ("Who won {x}?", "Who came first at {x}?", "Who was the winner of {x}?"),
+        "winner",
+        ("the event that {x} won", "the event won by {x}", "the event at which {x} came first"),
+        (
+            "Which event did {x} win?",
+            "Which event was won by {x}?",
+            "At which event did {x} come first?",
+        ),
+        "event won",
+    ),
+    Relation(
+        "sponsor",
+        "event",
+        "company",
+        ("the {s} is paid for by {o}", "{o} sponsors the {s}", "{o} pays for the {s}"),
+        ("the sponsor of {x}", "the company that sponsors {x}", "the company that pays for {x}"),
+        (
+            "Which company sponsors {x}?",
+            "Which company pays for {x}?",
+            "Who sponsors {x}?",
+        ),
+        "sponsor",
+        (
+            "the event that {x} sponsors",
+            "the event sponsored by {x}",
+            "the event that {x} pays for",
+        ),
+        (
+            "Which event does {x} sponsor?",
+            "Which event is sponsored by {x}?",
+            "Which event does {x} pay for?",
+        ),
+        "event sponsored",
+    ),
+    Relation(
+        "region",
+        "town",
+        "region",
+        ("{s} lies in the {o}", "{s} is situated in the {o}", "{s} belongs to the {o}"),
+        (
+            "the region of {x}",
+            "the region in which {x} lies",
+            "the region around {x}",
+        ),
+        (
+            "In which region does {x} lie?",
+            "What is the region around {x}?",
+            "Which region does {x} belong to?",
+        ),
+        "region",
+        ("the town in {x}", "the town that lies in {x}", "the town situated in {x}"),
+        (
+            "Which town lies in {x}?",
+            "Which town belongs to {x}?",
+            "Which town is situated in {x}?",
+        ),
+        "town in it",
+    ),
+    Relation(
+        "festivity",
+        "town",
+        "event",
+        ("{s} hosts the {o}", "the {o} takes place in {s}", "the {o} is held in {s}"),
+        ("the event held in {x}", "the event that {x} hosts", "the event that takes place in {x}"),
+        (
+            "Which event does {x} host?",
+            "Which event takes place in {x}?",
+            "Which event is held in {x}?",
+        ),
+        "event",
+        (
+            "the town that hosts {x}",
+            "the town where {x} takes place",
+            "the town where {x} is held",
+        ),
+        (
+            "Which town hosts {x}?",
+            "Where does {x} take place?",
+            "In which town is {x} held?",
+        ),
+        "host town",
+    ),
+    Relation(
+        "bridges",
+        "town",
+        "number",
+        ("{s} has {o} bridges", "there are {o} bridges in {s}", "{s} can boast {o} bridges"),
+        (
+            "the number of bridges in {x}",
+            "the number of bridges that {x} has",
+            "the number of bridges of {x}",
+        ),
+        (
+            "How many bridges does {x} have?",
+            "How many bridges are there in {x}?",
+            "What is the number of bridges in {x}?",
+        ),
+        "number of bridges",
+        (
+            "the town with {x} bridges",
+            "the town that has {x} bridges",
+            "the town in which there are {x} bridges",
+        ),
+        (
+            "Which town has {x} bridges?",
+            "In which town are there {x} bridges?",
+            "Which town can boast {x} bridges?",
+        ),
+        "town with so many bridges",
+    ),
+    Relation(
+        "wildlife",
+        "region",
+        "species",
+        (
+            "the {o} lives in the {s}",
+            "the {o} has its home in the {s}",
+            "the {o} can be seen in the {s}",
+        ),
+        (
+            "the animal that lives in {x}",
+            "the animal that has its home in {x}",
+            "the animal to be seen in {x}",
+        ),
+        (
+            "Which animal lives in {x}?",
+            "Which animal has its home in {x}?",
+            "Which animal can be seen in {x}?",
+        ),
+        "animal",
+        (
+            "the home of {x}",
+            "the region where {x} lives",
+            "the region where {x} can be seen",
+        ),
+        (
+            "In which region does {x} live?",
+            "Which region is the home of {x}?",
+            "In which region can {x} be seen?",
+        ),
+        "home region",
+    ),
+)

@@ -33,6 +33,10 @@ _HOME = {
         "argmax_diversity classify consensus_norm delta_ger drift erasure eviction_rate global_eviction_ratio "
         "head_agreement k_eff topk_jaccard word_f1"
     ),
+    "routelens.routes": (
+        "RoutingGraph best_routes context_edges disjoint_routes min_cut reachable redundancy routing_graph severed "
+        "widest_path"
+    ),
     "routelens.sweeps": "read_manifest read_run sweep",
     "routelens.viz": "write_report",
 }
@@ -86,6 +90,18 @@ if TYPE_CHECKING:
         make_policy,
     )
     from routelens.prompts import COPY_FORMAT, DEFAULT_FORMAT, Prompt, PromptFormat, build_prompt
+    from routelens.routes import (
+        RoutingGraph,
+        best_routes,
+        context_edges,
+        disjoint_routes,
+        min_cut,
+        reachable,
+        redundancy,
+        routing_graph,
+        severed,
+        widest_path,
+    )
     from routelens.sweeps import read_manifest, read_run, sweep
     from routelens.tasks import iter_task, load_task, read_items, validate_items, write_items
     from routelens.types import (

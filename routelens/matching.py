@@ -68,16 +68,21 @@ def find_whole_words(text: str, phrase: str) -> tuple[Span, ...]:
     )
 
 
+JUDGEMENTS = ("yes", "no")
+
+
 def evidence_groups(item: Item) -> tuple[EvidenceGroup, ...]:
     """What the answer needs, in spans of the context (D5).
 
     The item's own ``required_groups``; without them one payload group with every whole-word occurrence of the answer or,
-    where the answer itself is not found, of its aliases. Empty when nothing is found and for unanswerable items: such an
-    item counts neither as erased nor as kept.
+    where the answer itself is not found, of its aliases. Empty when nothing is found, for unanswerable items, and for a bare yes
+    or no, which judges the passage and is not a word of it: such an item counts neither as erased nor as kept.
     """
     if not item.answerable or item.required_groups:
         return tuple(item.required_groups) if item.answerable else ()
     answer, *aliases = item.golds
+    if answer.strip().lower().rstrip(".!") in JUDGEMENTS:
+        return ()
     spans = find_whole_words(item.context, answer) or tuple(
         sorted({span for alias in aliases for span in find_whole_words(item.context, alias)})
     )

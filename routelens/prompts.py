@@ -247,7 +247,9 @@ def _evidence(offsets: Sequence[Span], item: Item) -> Evidence:
         runs = [_covering(offsets, _trimmed(item.context, span)) for span in group.occurrences]
         occurrences = tuple(tuple(run) for run in runs if run)
         groups.append(TokenGroup(occurrences, group.role, group.name))
-    located = bool(groups) and all(group.occurrences for group in groups)
+    # Bridges alone leave nothing to count as the answer (T_ans is empty).
+    has_payload = any(group.role == "payload" for group in groups)
+    located = has_payload and all(group.occurrences for group in groups)
     return Evidence(tuple(groups), "located" if located else "not_locatable")
 
 

@@ -561,6 +561,22 @@ def test_status_says_whether_there_is_evidence():
     assert (silent.status, silent.groups) == ("unanswerable", ())
 
 
+def test_bridges_without_a_payload_make_the_item_not_locatable():
+    bridge = EvidenceGroup(((0, 3),), role="bridge")
+    item = Item(
+        context="Ada met Bo.", question="Did Ada meet Bo?", answer="yes", required_groups=(bridge,)
+    )
+    evidence = build_prompt(byte_level(), item).evidence
+    assert evidence.status == "not_locatable"
+    assert evidence.answer_positions == () and len(evidence.groups) == 1
+
+
+@pytest.mark.parametrize("answer", ["no", "Yes", "no."])
+def test_a_bare_yes_or_no_is_not_looked_for_in_the_passage(answer):
+    item = Item(context="There is no ferry, yes.", question="Is there a ferry?", answer=answer)
+    assert build_prompt(byte_level(), item).evidence.status == "not_locatable"
+
+
 def test_one_group_without_a_place_makes_the_item_not_locatable():
     groups = (EvidenceGroup(((0, 5),)), EvidenceGroup((), "bridge"))
     evidence = build_prompt(byte_level(), item(required_groups=groups)).evidence

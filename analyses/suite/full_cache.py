@@ -26,7 +26,9 @@ PAPER = {
 }
 
 
-def full_cache(model: object, name: str, n_passages: int, seed: int, **options: int) -> pd.DataFrame:
+def full_cache(
+    model: object, name: str, n_passages: int, seed: int, **options: int
+) -> pd.DataFrame:
     """One row for the task, and one for each part of it that has a name of its own (depths, perturbations)."""
     items = rl.load_task(name, n_passages=n_passages, seed=seed, **options)
     with tempfile.TemporaryDirectory() as folder:

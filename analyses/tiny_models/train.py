@@ -159,7 +159,9 @@ def publish(model: Any, tokenizer: Any, folder: Path) -> None:
     from analyses.tiny_models.formats import FORMAT
 
     half = type(model)(model.config).to(torch.float16)
-    half.load_state_dict({name: value.to(torch.float16) for name, value in model.state_dict().items()})
+    half.load_state_dict(
+        {name: value.to(torch.float16) for name, value in model.state_dict().items()}
+    )
     half.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     (folder / "prompt_format.json").write_text(json.dumps(FORMAT.config(), indent=1) + "\n")
@@ -253,9 +255,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    train(
-        ARCHITECTURES[options.model], options.out, n_steps=options.steps, stop_at=options.stop_at
-    )
+    train(ARCHITECTURES[options.model], options.out, n_steps=options.steps, stop_at=options.stop_at)
 
 
 if __name__ == "__main__":

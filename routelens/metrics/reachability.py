@@ -73,7 +73,11 @@ def reachable(
         sources = edges[layer, live].any(dim=0)
         reached |= sources[:n_prefix]
         live |= sources[n_prefix:]  # the residual edges keep the rows that were live
+    return reach_of(reached, groups)
 
+
+def reach_of(reached: Bool[Tensor, " n_prefix"], groups: Sequence[TokenGroup]) -> Reach:
+    """The three readings of D15, from which prefix positions a path leads from."""
     arrived = reached.tolist()
     payload = [
         run for group in groups if group.role == "payload" for run in group.occurrences if run

@@ -37,6 +37,7 @@ class Adapter:
     """What both kinds of model share. ``n_kv_heads`` is TransformerLens's ``n_key_value_heads``."""
 
     kind: str
+    can_start_late = False
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -73,11 +74,17 @@ class Adapter:
         *,
         logit_rows: Int[Tensor, "batch row"] | None,
         residual: Callable[[int, Tensor], None] | None = None,
+        start: tuple[int, Float[Tensor, "batch pos d_model"]] | None = None,
     ) -> Float[Tensor, "batch row d_vocab"] | None:
         """Logits at the asked rows (None: no unembedding at all), with ``attend`` in place of attention.
 
-        ``residual(layer, x)`` sees the stream before each layer, and after the last under index n_layers.
+        ``residual(layer, x)`` sees the stream before each layer, and after the last under index n_layers. ``start`` is a layer and
+        the stream before it: layers below are not run (where ``can_start_late``).
         """
+        if start is not None and not self.can_start_late:
+            raise ValueError(
+                f"routelens: a {self.kind} runs from its first layer on; pass no start."
+            )
         device = self.device
         lowest, highest = int(token_ids.min()), int(token_ids.max())
         if lowest < 0 or highest >= self.d_vocab:
@@ -90,6 +97,7 @@ class Adapter:
                 token_ids.to(device),
                 positions.to(device),
                 None if logit_rows is None else logit_rows.to(device),
+                **({} if start is None else {"start": start}),
             )
 
     @property
@@ -100,7 +108,9 @@ class Adapter:
     def dtype(self) -> torch.dtype:
         return next(self.model.parameters()).dtype
 
-    def _forward(self, token_ids: Tensor, positions: Tensor, logit_rows: Tensor | None) -> Any:
+    def _forward(
+        self, token_ids: Tensor, positions: Tensor, logit_rows: Tensor | None, **start: Any
+    ) -> Any:
         raise NotImplementedError
 
     def _attention_forward(self, layer: int, attend: Attend) -> Callable[..., Any]:
@@ -155,6 +165,7 @@ class HookedAdapter(Adapter):
     """A HookedTransformer (TransformerLens 3): rotary or learned positions, grouped or plain heads."""
 
     kind = "HookedTransformer"
+    can_start_late = True
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
@@ -207,15 +218,17 @@ class HookedAdapter(Adapter):
         everything = torch.ones_like(token_ids)
         return self.model(token_ids, return_type="logits", attention_mask=everything)
 
-    def _forward(self, token_ids: Tensor, positions: Tensor, logit_rows: Tensor | None) -> Any:
+    def _forward(
+        self,
+        token_ids: Tensor,
+        positions: Tensor,
+        logit_rows: Tensor | None,
+        start: tuple[int, Tensor] | None = None,
+    ) -> Any:
         model = self.model
         self._positions = positions
-        if model.cfg.use_hook_tokens:
-            token_ids = model.hook_tokens(token_ids)
-        stream = model.hook_embed(model.embed(token_ids))
-        if model.cfg.positional_embedding_type == "standard":
-            stream = stream + model.hook_pos_embed(model.pos_embed.W_pos[positions])
-        for block in model.blocks:
+        first, stream = (0, self._embedded(token_ids, positions)) if start is None else start
+        for block in model.blocks[first:]:
             stream = block(stream.to(block.attn.W_Q.device))
         if logit_rows is None:
             return None
@@ -226,6 +239,16 @@ class HookedAdapter(Adapter):
         logits = model.unembed(stream)
         cap = model.cfg.output_logits_soft_cap
         return cap * torch.tanh(logits / cap) if cap is not None and cap > 0 else logits
+
+    def _embedded(self, token_ids: Tensor, positions: Tensor) -> Tensor:
+        """The stream before the first layer."""
+        model = self.model
+        if model.cfg.use_hook_tokens:
+            token_ids = model.hook_tokens(token_ids)
+        stream = model.hook_embed(model.embed(token_ids))
+        if model.cfg.positional_embedding_type == "standard":
+            stream = stream + model.hook_pos_embed(model.pos_embed.W_pos[positions])
+        return stream
 
     def _attention_forward(self, layer: int, attend: Attend) -> Callable[..., Any]:
         attn, site, tables = self.blocks[layer].attn, self.site(layer), self.rotary(layer)
@@ -288,7 +311,9 @@ class BridgeAdapter(Adapter):
     def plain_logits(self, token_ids: Tensor) -> Tensor:
         return self.model(token_ids.to(self.device), return_type="logits")
 
-    def _forward(self, token_ids: Tensor, positions: Tensor, logit_rows: Tensor | None) -> Any:
+    def _forward(
+        self, token_ids: Tensor, positions: Tensor, logit_rows: Tensor | None, **start: Any
+    ) -> Any:
         hf_model = self.hf_model
         out = hf_model.base_model(input_ids=token_ids, position_ids=positions, use_cache=False)
         if logit_rows is None:

@@ -7,7 +7,9 @@ import pytest
 
 import routelens as rl
 
-ITEM = rl.Item(context="Ada Vell lives in Norburg.", question="Where does Ada live?", answer="Norburg")
+ITEM = rl.Item(
+    context="Ada Vell lives in Norburg.", question="Where does Ada live?", answer="Norburg"
+)
 
 
 @pytest.fixture

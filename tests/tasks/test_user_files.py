@@ -25,7 +25,7 @@ def from_file(path, **row):
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("answer", ["yes", "U.S.", "", "3,677 seated"])
 def test_an_answer_not_in_the_text_is_not_locatable_and_still_scored(tmp_path, name, answer):
-    """It counts neither as erased nor as kept (R40)."""
+    """It counts neither as erased nor as kept."""
     context = "The United States sent 3,677 people."
     path = tmp_path / name
     item = from_file(path, context=context, question="Q?", answer=answer, answerable=True, id="x")
@@ -63,7 +63,7 @@ def test_all_places_of_a_repeated_answer_are_one_group(tmp_path, name):
     ],
 )
 def test_answers_in_any_language_are_located(tmp_path, name, context, answer, found):
-    """R57."""
+    """Text of any script reads back as it was written."""
     item = from_file(tmp_path / name, context=context, question="Q?", answer=answer)
     assert evidence(item) == [[found]]
 
@@ -90,7 +90,7 @@ def test_squad_offsets_are_characters_in_any_language():
     ],
 )
 def test_numbers_stay_as_they_are_written(tmp_path, name, context, answer, found):
-    """R55: no reader turns a text into a number."""
+    """No reader turns a text into a number."""
     item = from_file(tmp_path / name, context=context, question="Q?", answer=answer)
     assert item.answer == answer
     assert evidence(item) == ([found] if found else [])
@@ -109,7 +109,7 @@ def test_numbers_in_a_parquet_column_of_numbers_are_refused(tmp_path):
 
 
 def test_missing_keys_are_told_with_those_that_are_there_in_every_kind_of_row(tmp_path):
-    """R77: required keys and keys present."""
+    """It names the required keys and the keys present."""
     rows = [
         {"context": "c", "question": "q"},
         {"input": "q", "context": "c", "dataset": "musique"},

@@ -30,7 +30,7 @@ _HOME = {
     ),
     "routelens.tasks": "iter_task load_task read_items validate_items write_items",
     "routelens.metrics": (
-        "argmax_diversity classify consensus_norm delta_ger drift erasure eviction_rate global_eviction_ratio "
+        "Scoring argmax_diversity classify consensus_norm delta_ger drift erasure eviction_rate global_eviction_ratio "
         "head_agreement k_eff topk_jaccard word_f1"
     ),
     "routelens.routes": (
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from routelens.decoding import answer, answer_many, forced_logits, iter_answers
     from routelens.eviction import evict, evict_many
     from routelens.metrics import (
+        Scoring,
         argmax_diversity,
         classify,
         consensus_norm,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from routelens.encoding import as_ids
@@ -21,7 +21,10 @@ from routelens.types import Evidence, Item, KeepMask, LayerState, Regime, TokenG
 
 @dataclass(frozen=True)
 class ContextCache:
-    """A prefilled prefix. ``keys``, ``values`` and ``queries`` hold one tensor a layer: [heads, k_pos, d_head]."""
+    """A prefilled prefix. ``keys``, ``values`` and ``queries`` hold one tensor a layer: [heads, k_pos, d_head].
+
+    ``hidden`` are the positions that no later row of the prefill has seen.
+    """
 
     model: Any
     prompt: Prompt
@@ -32,6 +35,7 @@ class ContextCache:
     keys: tuple[Tensor, ...]
     values: tuple[Tensor, ...]
     queries: tuple[Tensor, ...]
+    hidden: tuple[int, ...] = ()
 
     @property
     def n_prefix(self) -> int:
@@ -122,6 +126,7 @@ def prefill(
     questions: Sequence[str] = (),
     token_ids: Int[Tensor, " k_pos"] | Sequence[int] | None = None,
     format: PromptFormat | None = None,
+    hidden: Sequence[int] = (),
 ) -> ContextCache:
     """The cache of one passage, from one dense forward (D19, D20).
 
@@ -132,9 +137,11 @@ def prefill(
         questions: The passage's questions, for ``aware_list`` and ``score_only`` (default: the item's own).
         token_ids: Exactly these ids instead of an item, for parity and replay.
         format: The prompt's wording; default: the model's own (:func:`format_of`).
+        hidden: Prefix positions that no later row of this forward may see (D16). Question rows read the cache afterwards: evict
+            the positions there too.
 
     Raises:
-        ValueError: No item and no ids, both, or a prompt longer than the model's context.
+        ValueError: No item and no ids, both, a prompt longer than the model's context, or a hidden position outside the prefix.
     """
     info = model_info(model)
     format = format or format_of(model)
@@ -160,7 +167,7 @@ def prefill(
     ids = torch.tensor([[*prompt.prefix_ids, *prompt.scoring_ids]], dtype=torch.long)
     needed = _bytes_of_prefill(adapter, ids.shape[1])
     warn_if_short(f"prefill: a passage of {ids.shape[1]} tokens", needed, adapter.device)
-    record = RecordPrefix()
+    record = RecordPrefix(hidden=_hidden(hidden, len(prompt.prefix_ids), ids.shape[1]))
     adapter.run(ids, torch.arange(ids.shape[1])[None], record, logit_rows=None)
     return ContextCache(
         model=model,
@@ -172,7 +179,20 @@ def prefill(
         keys=tuple(record.keys),
         values=tuple(record.values),
         queries=tuple(record.queries),
+        hidden=tuple(sorted(set(hidden))),
     )
+
+
+def _hidden(positions: Sequence[int], n_prefix: int, n: int) -> Bool[Tensor, " k_pos"] | None:
+    """Hidden positions as a mask over all ``n`` prefilled tokens; None where there are none."""
+    outside = sorted({position for position in positions if not 0 <= position < n_prefix})
+    if outside:
+        raise ValueError(f"prefill: hidden positions lie in [0, {n_prefix}); got {outside}.")
+    if not positions:
+        return None
+    mask = torch.zeros(n, dtype=torch.bool)
+    mask[list(positions)] = True
+    return mask
 
 
 def _bytes_of_prefill(adapter: Adapter, n: int) -> int:

@@ -129,6 +129,16 @@ def _add_sweep(commands: Any) -> None:
     )
     how.add_argument("--max-new-tokens", type=int, default=32)
     how.add_argument("--batch-size", type=int, help="rows decoded together (default: by memory)")
+    how.add_argument(
+        "--language", default="en", help="whose articles word F1 leaves out (none: nobody's)"
+    )
+    how.add_argument(
+        "--abstention",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="a regular expression that counts as an abstention too; may be repeated",
+    )
     how.add_argument("--no-trace", action="store_true", help="answers only, no attention measures")
     how.add_argument("--no-progress", action="store_true")
 
@@ -221,6 +231,7 @@ def _sweep(options: argparse.Namespace) -> int:
     if options.dry_run:
         return 0
 
+    from routelens.metrics import Scoring
     from routelens.models import load_model
     from routelens.sweeps import sweep
 
@@ -234,6 +245,9 @@ def _sweep(options: argparse.Namespace) -> int:
         max_new_tokens=options.max_new_tokens,
         format={"auto": None, "default": DEFAULT_FORMAT, "copy": COPY_FORMAT}[options.format],
         trace=not options.no_trace,
+        scoring=Scoring(
+            None if options.language == "none" else options.language, tuple(options.abstention)
+        ),
         batch_size=options.batch_size,
         overwrite=options.overwrite,
         progress=not options.no_progress,

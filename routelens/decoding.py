@@ -18,7 +18,7 @@ from torch import Tensor
 from routelens.batches import Row, decode_in_batches, decode_with_hooks, shared_attention
 from routelens.cache import ContextCache
 from routelens.encoding import stop_ids
-from routelens.metrics.outcomes import classify
+from routelens.metrics.outcomes import DEFAULT_SCORING, Scoring
 from routelens.models import adapter_of, model_info
 from routelens.prompts import gold_ids
 from routelens.tracing import TraceRows
@@ -36,6 +36,7 @@ def answer(
     max_new_tokens: int = 32,
     trace: TraceRows = False,
     log_p_gold: bool = False,
+    scoring: Scoring = DEFAULT_SCORING,
     backend: Literal["shared", "hooks"] = "shared",
 ) -> Answer:
     """The greedy answer to the cache's item (or another on its passage) under one edit.
@@ -48,6 +49,7 @@ def answer(
         max_new_tokens: Tokens at most.
         trace: True for all question and answer rows; "prompt" for the last prompt row alone.
         log_p_gold: Whether to score the gold answer too.
+        scoring: How the answer is judged: the language, and abstentions of your own.
         backend: "hooks" runs the plain reference path instead (slow).
 
     Raises:
@@ -68,7 +70,7 @@ def answer(
         suffix, gold = _asked(cache, item, log_p_gold)
     row = Row(_edit(cache, keep), suffix, gold)
     ((_, result),) = _decode(cache, [row], max_new_tokens, trace, None, backend)
-    return _judged(result, item)
+    return _judged(result, item, scoring)
 
 
 def answer_many(
@@ -79,6 +81,7 @@ def answer_many(
     max_new_tokens: int = 32,
     trace: TraceRows = False,
     log_p_gold: bool = False,
+    scoring: Scoring = DEFAULT_SCORING,
     batch_size: int | None = None,
 ) -> list[Answer]:
     """Every mask × every item of the passage, in that order (masks outermost), decoded in shared batches.
@@ -93,6 +96,7 @@ def answer_many(
         max_new_tokens=max_new_tokens,
         trace=trace,
         log_p_gold=log_p_gold,
+        scoring=scoring,
         batch_size=batch_size,
     ):
         answers[index] = result
@@ -107,6 +111,7 @@ def iter_answers(
     max_new_tokens: int = 32,
     trace: TraceRows = False,
     log_p_gold: bool = False,
+    scoring: Scoring = DEFAULT_SCORING,
     batch_size: int | None = None,
 ) -> Iterator[tuple[int, Answer]]:
     """``(index, answer)`` as batches finish; the index counts as in :func:`answer_many`."""
@@ -127,7 +132,7 @@ def iter_answers(
     decoded = _decode(cache, [rows[i] for i in firsts], max_new_tokens, trace, batch_size, "shared")
     for position, result in decoded:
         for index in same[firsts[position]]:
-            yield index, _judged(result, chosen[index % len(chosen)])
+            yield index, _judged(result, chosen[index % len(chosen)], scoring)
 
 
 @torch.no_grad()
@@ -259,10 +264,10 @@ def _finish(cache: ContextCache, result: Answer) -> Answer:
     return replace(result, text=text, trace=trace)
 
 
-def _judged(result: Answer, item: Item | None) -> Answer:
+def _judged(result: Answer, item: Item | None, scoring: Scoring) -> Answer:
     if item is None:
         return result
-    judged = classify(result.text, item)
+    judged = scoring.judge(result.text, item)
     return replace(
         result, item_id=item.id, outcome=judged.outcome, subclass=judged.subclass, f1=judged.f1
     )

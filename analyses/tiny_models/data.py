@@ -105,7 +105,7 @@ class Reader:
             task=items[0].task,
             prefix=encoded[0],
             branches=[
-                (question + self._tail_ids, reply + [end])
+                (question + self._tail_ids, [*reply, end])
                 for question, reply in zip(questions, replies, strict=True)
             ],
         )

@@ -48,6 +48,8 @@ from routelens.metrics.negation import asserts
 from routelens.metrics.outcomes import (
     OutcomeResult,
     Transition,
+    DEFAULT_SCORING,
+    Scoring,
     classify,
     compression_failure_rate,
     degeneration,
@@ -84,6 +86,8 @@ __all__ = [
     "auroc",
     "auroc_within",
     "bootstrap_mean",
+    "DEFAULT_SCORING",
+    "Scoring",
     "classify",
     "compare_shapes",
     "compression_failure_rate",

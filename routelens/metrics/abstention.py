@@ -76,6 +76,11 @@ def _closed_up(text: str) -> str:
     return re.sub(rf"(?<={NO_BLANKS}) (?={NO_BLANKS})", "", plain(text))
 
 
+def check_patterns(patterns: Sequence[str]) -> None:
+    """Nothing, for regular expressions; ValueError for the first that is none."""
+    _compiled(tuple(patterns))
+
+
 @lru_cache(maxsize=16)
 def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
     for pattern in patterns:

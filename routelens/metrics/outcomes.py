@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from routelens.metrics.abstention import ABSTENTION_PATTERNS, is_abstention
+from routelens.metrics.abstention import ABSTENTION_PATTERNS, check_patterns, is_abstention
 from routelens.metrics.intervals import N_RESAMPLES, Interval, bootstrap_mean
 from routelens.metrics.negation import asserts, find_words, is_negative, read
 from routelens.metrics.text import extract_answer, f1_of_words, word_f1, words
@@ -28,6 +28,44 @@ class OutcomeResult:
     outcome: Outcome
     subclass: Subclass | None
     f1: float
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How answers are judged: choices of D10 and D11 that go with the language of a data set.
+
+    ``language`` (or None) says whose articles F1 leaves out; ``abstentions`` are regular expressions that count as abstentions besides
+    ``ABSTENTION_PATTERNS``, in its normalised text.
+    """
+
+    language: str | None = "en"
+    abstentions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.abstentions, str):
+            raise ValueError(
+                f"Scoring: abstentions is a list of patterns; got the text {self.abstentions!r}. Pass [text]."
+            )
+        words("", language=self.language)
+        check_patterns(self.abstentions)
+        object.__setattr__(self, "abstentions", tuple(self.abstentions))
+
+    @property
+    def patterns(self) -> dict[str, tuple[str, ...]]:
+        """Every pattern in use."""
+        own = {"yours": self.abstentions} if self.abstentions else {}
+        return {**ABSTENTION_PATTERNS, **own}
+
+    def judge(self, prediction: str, item: Item) -> OutcomeResult:
+        """The class of a prediction, as :func:`classify` gives it."""
+        return classify(prediction, item, patterns=self.patterns, language=self.language)
+
+    def config(self) -> dict[str, Any]:
+        """Every field, ready for JSON."""
+        return {"language": self.language, "abstentions": list(self.abstentions)}
+
+
+DEFAULT_SCORING = Scoring()
 
 
 def classify(

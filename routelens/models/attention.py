@@ -87,9 +87,13 @@ def from_hook_layout(scores: Tensor, n_kv_heads: int) -> Tensor:
 
 
 class RecordPrefix:
-    """Plain causal attention over one row of tokens, recording each layer's keys, values and unrotated queries."""
+    """Plain causal attention over one row of tokens, recording each layer's keys, values and unrotated queries.
 
-    def __init__(self) -> None:
+    ``hidden`` marks positions that no later row sees; their own rows still see themselves.
+    """
+
+    def __init__(self, *, hidden: Bool[Tensor, " k_pos"] | None = None) -> None:
+        self.hidden = hidden
         self.keys: list[Float[Tensor, "n_kv_heads k_pos d_head"]] = []
         self.values: list[Float[Tensor, "n_kv_heads k_pos d_head"]] = []
         self.queries: list[Float[Tensor, "n_heads k_pos d_head"]] = []
@@ -101,12 +105,12 @@ class RecordPrefix:
         self.queries.append(heads.q_unrotated[0].transpose(0, 1).contiguous())
         n_kv_heads = heads.k.shape[2]
         if site.hooked or site.softcap is not None:
-            return _causal_eager(site, heads)
+            return _causal_eager(site, heads, self.hidden)
         q, k, v = (x.transpose(1, 2) for x in (heads.q, heads.k, heads.v))
         n = q.shape[2]
         causal = None
-        if site.window is not None and n > site.window:
-            causal = _visible(torch.arange(n, device=q.device), n, site.window)
+        if self.hidden is not None or (site.window is not None and n > site.window):
+            causal = _visible(torch.arange(n, device=q.device), n, site.window, self.hidden)
         z = F.scaled_dot_product_attention(
             q,
             k,
@@ -257,19 +261,23 @@ def _softmax(scores: Tensor) -> Tensor:
     return torch.softmax(scores, dim=-1, dtype=torch.promote_types(scores.dtype, torch.float32))
 
 
-def _visible(positions: Tensor, n_keys: int, window: int | None) -> Bool[Tensor, "q_pos k_pos"]:
+def _visible(
+    positions: Tensor, n_keys: int, window: int | None, hidden: Tensor | None = None
+) -> Bool[Tensor, "q_pos k_pos"]:
     keys = torch.arange(n_keys, device=positions.device)
     visible = keys <= positions[:, None]
+    if hidden is not None:
+        visible &= ~hidden.to(positions.device) | (keys == positions[:, None])
     return visible if window is None else visible & (keys > positions[:, None] - window)
 
 
-def _causal_eager(site: AttentionSite, heads: Heads) -> Tensor:
+def _causal_eager(site: AttentionSite, heads: Heads, hidden: Tensor | None) -> Tensor:
     """Causal attention with scores and pattern materialised, for hooked or soft-capped layers."""
     n, n_kv_heads = heads.q.shape[1], heads.k.shape[2]
     q = grouped(heads.q, n_kv_heads)
     k = heads.k.permute(2, 0, 3, 1)[:, :, None]
     scores = site.finish_scores(torch.matmul(q, k) * site.scale)
-    visible = _visible(torch.arange(n, device=q.device), n, site.window)
+    visible = _visible(torch.arange(n, device=q.device), n, site.window, hidden)
     scores = scores.masked_fill(~visible, -torch.inf)
     scores = from_hook_layout(site.scores_hook(to_hook_layout(scores)), n_kv_heads)
     pattern = _softmax(scores).to(heads.v.dtype)

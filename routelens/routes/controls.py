@@ -1,4 +1,4 @@
-"""The controls of a ticket: does it carry this answer, or does it say this whatever it is asked? (D17 [C])
+"""The controls of a ticket (D17 [C]): does it carry this answer, or does it say this whatever it is asked?
 
 *Value swap*: another value of the same token length at the evidence, same mask → the new value is expected. *Query swap*: another question on the
 passage, same mask → the old value is *not* expected; where it comes all the same the ticket is ``hard_wired``, else ``selective``. *Random
@@ -18,9 +18,7 @@ from routelens.cache import ContextCache, prefill
 from routelens.decoding import answer, answer_many
 from routelens.matching import find_whole_words
 from routelens.metrics.outcomes import classify
-from routelens.models import model_info
 from routelens.routes.results import Ticket
-from routelens.routes.units import Space
 from routelens.types import EvidenceGroup, Item
 
 N_RANDOM = 5

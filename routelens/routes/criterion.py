@@ -1,4 +1,4 @@
-"""Does the model still give its own answer when only these units are left? (D17 [C])
+"""The criterion of a ticket (D17 [C]): does the model still give its own answer when only these units are left?
 
 The answer's tokens are fed back as they stand (teacher-forced): greedy decoding gives them exactly when each is the argmax at its
 row, so one forward of question and answer rows over the shared prefix judges a set, and many sets share a batch. A forward can start

@@ -54,7 +54,13 @@ def find_ticket(
         model: What ``load_model`` returned.
         item: The question on its passage; default: the cache's.
         cache: The prefilled passage, if it is there already.
-        unit, ablation, margin, protect, budget, ranking, seed: see :class:`Search`.
+        unit: "kv" (layer, kv_head, pos), "edge" (layer, head, row, pos) or "token" (pos).
+        ablation: "renorm" (physical eviction) or "zero"; default renorm, for edges zero.
+        margin: Share of the full cache's mean margin that must remain, in [0, 1].
+        protect: Leading positions that are always kept and counted apart.
+        budget: Forward equivalents at most.
+        ranking: "gradient", "recompute", "attention" or "random".
+        seed: Of the random ranking and of the certificate's order.
         require_correct: Whether the full cache's answer must be right; False searches for the model's own answer all the same.
         max_new_tokens: Tokens of an answer at most.
         progress: Called with the size of each smaller set found, and the cost so far.

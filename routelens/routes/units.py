@@ -8,6 +8,7 @@ first token after the prefix. Everything outside a set is ablated: ``renorm`` ma
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -81,7 +82,7 @@ class Space:
         """The prefix position of each unit."""
         return numbers % self.n_prefix
 
-    def kept(self, flat: Bool[Tensor, "batch n_units"]) -> Bool[Tensor, "batch *unit"]:
+    def kept(self, flat: Bool[Tensor, "batch n_units"]) -> Bool[Tensor, "batch ..."]:
         """Sets of units in the shape of masks: [batch, layer, kv_head, pos], or [batch, layer, head, row, pos] for edges."""
         shaped = flat.reshape(-1, *self.shape)
         if self.kind == "token":
@@ -89,7 +90,7 @@ class Space:
         return shaped
 
     def per_head(
-        self, values: Float[Tensor, "batch *unit"]
+        self, values: Float[Tensor, "batch ..."]
     ) -> Float[Tensor, "batch n_layers n_heads row n_prefix"]:
         """Values of :meth:`kept`'s shape, one for each query head and row (a single row stands for all)."""
         if self.kind == "edge":

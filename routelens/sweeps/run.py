@@ -17,6 +17,7 @@ import torch
 from routelens.cache import ContextCache, format_of, prefill
 from routelens.decoding import iter_answers
 from routelens.eviction import evict_many
+from routelens.metrics import DEFAULT_SCORING, Scoring
 from routelens.models import load_model, model_info
 from routelens.policies import make_policy
 from routelens.progress import track
@@ -63,6 +64,7 @@ def sweep(
     format: PromptFormat | None = None,
     trace: bool = True,
     log_p_gold: bool = True,
+    scoring: Scoring = DEFAULT_SCORING,
     batch_size: int | None = None,
     overwrite: bool = False,
     progress: bool = True,
@@ -84,6 +86,7 @@ def sweep(
         format: The prompt's wording; default: the model's own.
         trace: Whether to measure attention (D7-D9, D24) too.
         log_p_gold: Whether to score the gold answer.
+        scoring: How answers are judged: the language, and abstentions of your own.
         batch_size: Rows decoded together; by default what memory allows.
         overwrite: Start again where ``out`` holds another run.
         progress: Whether to draw a progress bar.
@@ -116,6 +119,7 @@ def sweep(
         "format": format.config(),
         "trace": trace,
         "log_p_gold": log_p_gold,
+        "scoring": scoring.config(),
     }
     rows_each = len(grid.cells())
     facts = {
@@ -130,7 +134,7 @@ def sweep(
         with track("sweep", work.n_rows, work.n_rows - work.n_rows_left, shown=progress) as advance:
             for unit in left:
                 runner = UnitRunner(
-                    model, unit, grid, format, max_new_tokens, trace, log_p_gold, batch_size
+                    model, unit, grid, format, max_new_tokens, trace, log_p_gold, scoring, batch_size
                 )
                 rows = []
                 for batch in runner.rows():
@@ -152,6 +156,7 @@ class UnitRunner:
     max_new_tokens: int
     trace: bool
     log_p_gold: bool
+    scoring: Scoring
     batch_size: int | None
 
     def rows(self) -> Iterator[list[dict[str, Any]]]:
@@ -195,6 +200,7 @@ class UnitRunner:
             max_new_tokens=self.max_new_tokens,
             trace="prompt" if self.trace else False,
             log_p_gold=self.log_p_gold,
+            scoring=self.scoring,
             batch_size=self.batch_size,
         )
 

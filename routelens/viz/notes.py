@@ -147,13 +147,22 @@ def methods(sweeps: Iterable[Sweep]) -> str:
         caption="Policies as they ran",
         numeric=False,
     )
-    return f"<p>{SIMULATED}</p><p>{how}</p><p>{SPIRIT}</p>{choices}{policies}{_patterns()}"
+    return f"<p>{SIMULATED}</p><p>{how}</p><p>{SPIRIT}</p>{choices}{policies}{_patterns(sweeps)}"
 
 
-def _patterns() -> str:
+def _patterns(sweeps: Iterable[Sweep]) -> str:
+    """Every pattern that made an answer an abstention: the printed list, and those of the runs' own."""
+    own = {
+        str(pattern): None
+        for sweep in sweeps
+        for pattern in _mapping(_mapping(sweep.manifest.get("config")).get("scoring")).get(
+            "abstentions", ()
+        )
+    }
+    in_use = {**ABSTENTION_PATTERNS, **({"the run's own": tuple(own)} if own else {})}
     rows = [
         [text(language), f"<code>{text(pattern)}</code>"]
-        for language, patterns in ABSTENTION_PATTERNS.items()
+        for language, patterns in in_use.items()
         for pattern in patterns
     ]
     body = table(

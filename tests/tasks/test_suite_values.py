@@ -15,7 +15,8 @@ def association(pairs):
     """p of the χ² test of independence over pairs of labels."""
     rows, columns = (sorted(set(labels)) for labels in zip(*pairs))
     counts = Counter(pairs)
-    return chi2_contingency([[counts[row, column] for column in columns] for row in rows]).pvalue
+    table = [[counts[row, column] for column in columns] for row in rows]
+    return chi2_contingency(table).pvalue  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @pytest.fixture(scope="module")

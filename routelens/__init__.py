@@ -34,8 +34,9 @@ _HOME = {
         "head_agreement k_eff topk_jaccard word_f1"
     ),
     "routelens.routes": (
-        "RoutingGraph best_routes context_edges disjoint_routes min_cut reachable redundancy routing_graph severed "
-        "widest_path"
+        "Core Leakage Restoration RoutingGraph Ticket best_routes context_edges disjoint_routes find_disjoint_tickets "
+        "find_ticket leakage min_cut reachable redundancy restoration_set routing_graph severed shared_core "
+        "ticket_survival widest_path"
     ),
     "routelens.sweeps": "read_manifest read_run sweep",
     "routelens.viz": "write_report",
@@ -92,15 +93,25 @@ if TYPE_CHECKING:
     )
     from routelens.prompts import COPY_FORMAT, DEFAULT_FORMAT, Prompt, PromptFormat, build_prompt
     from routelens.routes import (
+        Core,
+        Leakage,
+        Restoration,
         RoutingGraph,
+        Ticket,
         best_routes,
         context_edges,
         disjoint_routes,
+        find_disjoint_tickets,
+        find_ticket,
+        leakage,
         min_cut,
         reachable,
         redundancy,
+        restoration_set,
         routing_graph,
         severed,
+        shared_core,
+        ticket_survival,
         widest_path,
     )
     from routelens.sweeps import read_manifest, read_run, sweep

@@ -46,10 +46,10 @@ from routelens.metrics.eviction import (
 from routelens.metrics.intervals import Interval, bootstrap_mean, paired_difference, wilson
 from routelens.metrics.negation import asserts
 from routelens.metrics.outcomes import (
-    OutcomeResult,
-    Transition,
     DEFAULT_SCORING,
+    OutcomeResult,
     Scoring,
+    Transition,
     classify,
     compression_failure_rate,
     degeneration,
@@ -63,6 +63,7 @@ from routelens.metrics.triad import accessibility, drift, retention, utilisation
 
 __all__ = [
     "ABSTENTION_PATTERNS",
+    "DEFAULT_SCORING",
     "Agreement",
     "Decomposition",
     "Erasure",
@@ -71,6 +72,7 @@ __all__ = [
     "OutcomeResult",
     "Reach",
     "Scope",
+    "Scoring",
     "ShapeComparison",
     "ShapeFit",
     "Sizes",
@@ -86,8 +88,6 @@ __all__ = [
     "auroc",
     "auroc_within",
     "bootstrap_mean",
-    "DEFAULT_SCORING",
-    "Scoring",
     "classify",
     "compare_shapes",
     "compression_failure_rate",

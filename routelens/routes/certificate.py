@@ -4,7 +4,7 @@ Nothing of the search is used but the set itself. A margin that lies within the 
 fails there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -13,16 +13,25 @@ from torch import Tensor
 
 from routelens.cache import prefill
 from routelens.decoding import answer_many
+from routelens.prompts import PromptFormat
 from routelens.routes.criterion import TOLERANCE
 from routelens.routes.results import Certificate, Ticket
-from routelens.types import Answer, AttentionEdit, Item
+from routelens.types import Answer, AttentionEdit, Item, Regime
 
 _EDITS_AT_ONCE = 24
 
 
-def certify(model: Any, item: Item, ticket: Ticket) -> Certificate:
-    """Whether the ticket suffices and no unit of it can go."""
-    cache = prefill(model, item)
+def certify(
+    model: Any,
+    item: Item,
+    ticket: Ticket,
+    *,
+    regime: Regime = "agnostic",
+    questions: Sequence[str] = (),
+    format: PromptFormat | None = None,
+) -> Certificate:
+    """Whether the ticket suffices and no unit of it can go, on the prompt that these options give (see ``prefill``)."""
+    cache = prefill(model, item, regime=regime, questions=questions, format=format)
     n_tokens = len(ticket.answer_ids)
     (full,) = answer_many(cache, [None], max_new_tokens=n_tokens)
     full_margin = _mean(full)

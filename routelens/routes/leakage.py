@@ -1,4 +1,4 @@
-"""Leakage: is the answer still there when its own entries are gone, because later tokens copied it? (D16 [C])
+"""Leakage (D16 [C]): is the answer still there when its own entries are gone, because later tokens copied it?
 
 Eviction follows a dense prefill, so by the time the answer's KV entries go, later rows of the passage may hold what they said. Three
 conditions tell: (i) the entries are *evicted* in every layer and head, which question and answer rows notice; (ii) they are *masked* during
@@ -90,7 +90,9 @@ class Leakage:
         """Read what :meth:`save` wrote; ValueError where it is something else."""
         try:
             row = json.loads(Path(path).read_text("utf-8"))
-            made = {name: row[name] and Condition(**row[name]) for name in CONDITIONS}
+            made: dict[str, Any] = {
+                name: row[name] and Condition(**row[name]) for name in CONDITIONS
+            }
             return cls(**row | made | {"positions": tuple(row["positions"])})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(

@@ -160,7 +160,7 @@ class Core:
         """Read what :meth:`save` wrote; ValueError where it is something else."""
         try:
             row = json.loads(Path(path).read_text("utf-8"))
-            made = {
+            made: dict[str, Any] = {
                 "items": tuple(row["items"]),
                 "tokens": tuple(row["tokens"]),
                 "counts": tuple((tuple(unit), count) for unit, count in row["counts"]),

@@ -148,7 +148,7 @@ class Restoration:
             lists = {
                 name: tuple(row[name]) for name in ("numbers", "answer_ids", "evidence_positions")
             }
-            made = {
+            made: dict[str, Any] = {
                 "search": Search(**row["search"]),
                 "space": Space(**row["space"]),
                 "places": tuple(

@@ -16,7 +16,6 @@ from typing import Any
 import torch
 
 from routelens.cache import ContextCache, prefill
-from routelens.decoding import answer as decode
 from routelens.decoding import answer_many
 from routelens.models import model_info
 from routelens.routes.criterion import TOLERANCE, Criterion
@@ -114,7 +113,12 @@ def certified(
 ) -> Restoration:
     """The restoration with its proof: a new prefill, greedy decoding with the set returned and without each of its entries."""
     fresh = prefill(
-        cache.model, item, regime=cache.regime, questions=cache.questions, format=cache.format
+        cache.model,
+        item,
+        regime=cache.regime,
+        questions=cache.questions,
+        format=cache.format,
+        hidden=cache.hidden,
     )
     (full,) = answer_many(fresh, [None], [item], max_new_tokens=max_new_tokens)
     whole, *smaller = _decoded(fresh, item, _masks(keep, found), max_new_tokens)

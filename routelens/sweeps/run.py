@@ -134,7 +134,15 @@ def sweep(
         with track("sweep", work.n_rows, work.n_rows - work.n_rows_left, shown=progress) as advance:
             for unit in left:
                 runner = UnitRunner(
-                    model, unit, grid, format, max_new_tokens, trace, log_p_gold, scoring, batch_size
+                    model,
+                    unit,
+                    grid,
+                    format,
+                    max_new_tokens,
+                    trace,
+                    log_p_gold,
+                    scoring,
+                    batch_size,
                 )
                 rows = []
                 for batch in runner.rows():

@@ -20,7 +20,7 @@ from routelens.tasks.draws import Draw
 from routelens.tasks.lexicon import Lexicon, Value
 from routelens.tasks.relations import PHRASINGS, RELATIONS, Relation, capital, word
 from routelens.tasks.templates import Passage, fill
-from routelens.types import EvidenceGroup
+from routelens.types import EvidenceGroup, Role
 
 WORDS = (75, 120)
 N_LINKS = 5
@@ -209,16 +209,18 @@ def _groups(
     walk: list[Link], known: Side, found: Side, links: list[Link], passage: Passage
 ) -> tuple[EvidenceGroup, ...]:
     """Two bridge groups for each entity on the way, and the payload."""
-
-    def group(link: Link, side: Side, role: Literal["payload", "bridge"]) -> EvidenceGroup:
-        slot = link.at(side)
-        mentioned_in = [one for one in links if slot in (one.subject, one.object)]
-        span = passage.spans[slot][mentioned_in.index(link)]
-        return EvidenceGroup((span,), role, f"{link.relation.name}.{side}")
-
-    bridges = [
-        one
-        for before, after in pairwise(walk)
-        for one in (group(before, found, "bridge"), group(after, known, "bridge"))
+    mentions = [
+        mention for before, after in pairwise(walk) for mention in ((before, found), (after, known))
     ]
-    return (*bridges, group(walk[-1], found, "payload"))
+    bridges = [_group(link, side, "bridge", links, passage) for link, side in mentions]
+    return (*bridges, _group(walk[-1], found, "payload", links, passage))
+
+
+def _group(
+    link: Link, side: Side, role: Role, links: list[Link], passage: Passage
+) -> EvidenceGroup:
+    """The mention of a link's entity in the link's own sentence."""
+    slot = link.at(side)
+    mentioned_in = [one for one in links if slot in (one.subject, one.object)]
+    span = passage.spans[slot][mentioned_in.index(link)]
+    return EvidenceGroup((span,), role, f"{link.relation.name}.{side}")

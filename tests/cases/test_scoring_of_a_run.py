@@ -62,4 +62,6 @@ def test_a_run_judges_as_told_records_it_and_its_report_prints_it(tiny, tmp_path
     html = rl.write_report(run.path, tmp_path / "r.html", figures=()).html.read_text()
     assert "the run&#x27;s own" in html or "the run's own" in html
     with pytest.raises(ValueError, match="other settings|differ"):
-        rl.sweep(model, [ITEM], policies=["full"], ratios=[0], out=tmp_path / "run", max_new_tokens=4)
+        rl.sweep(
+            model, [ITEM], policies=["full"], ratios=[0], out=tmp_path / "run", max_new_tokens=4
+        )

@@ -113,7 +113,9 @@ class ByHand:
             if name.split(".")[0] not in ("embed", "pos_embed", "unembed") and ".attn." not in name
         ]
         if strange:
-            raise ValueError(f"independent_certifier: only attention is written here; got {strange}.")
+            raise ValueError(
+                f"independent_certifier: only attention is written here; got {strange}."
+            )
         n_layers = sum(name.endswith("attn.W_Q") for name in self.weights)
         self.shape = Shape(
             n_layers,

@@ -69,8 +69,8 @@ def test_rows_before_a_hidden_position_are_as_they_were(tiny, kind):
 
 
 def test_questions_that_only_score_do_not_see_hidden_positions_either(tiny):
-    item = rl.Item(context="Paris is in France, they say.", question="Where?", answer="France")
-    other = replace(item, context="Paris is in Angola, they say.", answer="Angola")
+    item = rl.Item(context="It is in France, they say.", question="Where?", answer="France")
+    other = replace(item, context="It is in fox, they say.", answer="fox")
     model = tiny("llama", "hooked")
     at = rl.prefill(model, item).answer_positions
     assert at == rl.prefill(model, other).answer_positions

@@ -1,0 +1,276 @@
+"""Every certified ticket passes a certifier that shares no code with the search; and the certifier itself can fail."""
+
+import json
+from dataclasses import dataclass, replace
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from conftest import skip_without
+from independent_certifier import ByHand, Cut, HuggingFace, certify, readable
+from pruned_cache import PrunedCache
+from tiny_models import build, save
+
+import routelens as rl
+from analyses.tickets import certify as script
+from routelens.models.planted import KINDS, planted
+from routelens.routes.results import Ticket
+from routelens.routes.ticket import find_ticket
+
+UNITS, ABLATIONS = ("token", "kv", "edge"), ("renorm", "zero")
+ROUTED = sorted(set(KINDS) - {"by_heart"})  # which needs no route, and so has no ticket
+GROUPED = {"n_layers": 3, "n_heads": 4, "n_kv_heads": 2, "n_context": 12, "n_question": 2}
+STATEMENTS = ({"margin": 0.5}, {"margin": 0.9}, {"margin": 0.0}, {"margin": 0.5, "protect": 4})
+SHORT = {"question_template": "{question}", "instruction": "", "use_chat_template": False}
+PASSAGES = (
+    "France system 42 dog Paris lazy",
+    "brown fox over Paris capital",
+    "the answer jumps lazy café dog",
+)
+
+
+@pytest.fixture(autouse=True)
+def hooked_transformer():
+    skip_without("hooked")
+
+
+@dataclass
+class Case:
+    """A model twice: as routelens runs it, and as the certifier does."""
+
+    name: str
+    model: Any
+    item: rl.Item
+    certifier: ByHand | HuggingFace
+    planted: Any = None
+
+    def __post_init__(self):
+        self.cache = rl.prefill(self.model, self.item)
+
+    @property
+    def prompt(self):
+        return self.cache.prompt.prefix_ids, self.cache.prompt.suffix_ids
+
+    def ticket(self, **options):
+        return find_ticket(
+            self.model,
+            self.item,
+            cache=self.cache,
+            require_correct=False,
+            max_new_tokens=3 if self.planted else 2,
+            **options,
+        )
+
+    def proof(self, ticket):
+        return certify(self.certifier, *self.prompt, ticket)
+
+    def logits(self, kept, ablation, ids=()):
+        """Of the certifier, after the prompt."""
+        prefix, suffix = self.prompt
+        return self.certifier((*prefix, *suffix, *ids), Cut(kept[None], ablation))[0]
+
+    def kept(self, units, n_rows=None):
+        prefix, suffix = self.prompt
+        return readable(units, self.certifier.shape, n_rows or len(suffix), len(prefix), 0)
+
+
+def planted_case(kind, seed, **sizes):
+    it = planted(kind, seed, **sizes)
+    return Case(f"{kind} {seed}", it.model, it.item, ByHand(it.model), it)
+
+
+@pytest.fixture(scope="module")
+def tiny_case(tmp_path_factory):
+    folders, models, certifiers = {}, {}, {}
+
+    def get(variant, kind="hooked", seed=0):
+        if variant not in folders:
+            folder = save(build(variant), tmp_path_factory.mktemp("certified") / variant)
+            (folder / "prompt_format.json").write_text(json.dumps(SHORT))
+            folders[variant] = folder
+            certifiers[variant] = HuggingFace(build(variant).double())
+        if (variant, kind) not in models:
+            models[variant, kind] = rl.load_model(folders[variant], kind=kind, device="cpu")
+        item = rl.Item(context=PASSAGES[seed], question="Where is it?", answer="Paris")
+        case = Case(f"{variant} {kind} {seed}", models[variant, kind], item, certifiers[variant])
+        case.folder = folders[variant]
+        return case
+
+    return get
+
+
+def test_each_of_500_certified_tickets_is_proved_by_another_path(tiny_case):
+    """Hand-set routes and the diffuse ones of random models; all units and ablations, several margins, protected sinks."""
+    cases = [
+        (planted_case(kind, seed, **sizes), STATEMENTS[seed])
+        for kind, sizes, seed in product(ROUTED, ({}, GROUPED), range(4))
+    ]
+    cases += [
+        (tiny_case(variant, kind, seed), STATEMENTS[seed])
+        for variant, kind, seed in product(("llama", "qwen2"), ("hooked", "bridge"), range(3))
+    ]
+    n_certified, sizes, refuted = 0, [], []
+    for (case, statement), unit, ablation in product(cases, UNITS, ABLATIONS):
+        ticket = case.ticket(unit=unit, ablation=ablation, **statement)
+        if ticket.status != "certified":
+            continue
+        n_certified += 1
+        sizes.append(ticket.size)
+        proof = case.proof(ticket)
+        if not proof.holds or proof.n_removals != ticket.size:
+            refuted.append((case.name, unit, ablation, statement, proof.reason))
+    assert not refuted
+    assert n_certified >= 500
+    assert max(sizes) >= 10
+
+
+@pytest.mark.parametrize("kind", ROUTED)
+def test_routes_worked_out_on_paper_are_proved_and_not_one_unit_more_or_less(kind):
+    """No search at all: the certifier agrees with the planted models' docstrings."""
+    case = planted_case(kind, 5, **GROUPED)
+    answer = rl.answer(case.cache).token_ids
+    for unit in UNITS:
+        for units in (*case.planted.routes[unit], *case.planted.traps[unit]):
+            statement = SimpleNamespace(ablation="zero", margin=0.5, protect=0)
+            stated = SimpleNamespace(units=tuple(units), search=statement, answer_ids=answer)
+            assert case.proof(stated).holds
+            for one in units:
+                stated.units = tuple(units - {one})
+                assert not case.proof(stated).holds
+            stated.units = (*units, filler_unit(case, units))
+            assert "can go" in case.proof(stated).reason
+
+
+def filler_unit(case, units):
+    """A unit like these, at a position where none of the planted facts stands."""
+    words = case.item.context.split()
+    pos = max(i for i, word in enumerate(words) if word.isalpha() and word.islower())
+    return (*min(units)[:-1], pos)
+
+
+@pytest.mark.parametrize("ablation", ABLATIONS)
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("variant", ["llama", "qwen2", None])
+def test_a_ticket_without_one_of_its_units_or_with_one_more_is_refuted(
+    tiny_case, variant, unit, ablation
+):
+    case = tiny_case(variant) if variant else planted_case("and", 1, **GROUPED)
+    ticket = case.ticket(unit=unit, ablation=ablation)
+    assert case.proof(ticket).holds
+    for number in ticket.numbers:
+        fewer = replace(ticket, numbers=tuple(n for n in ticket.numbers if n != number))
+        proof = case.proof(fewer)
+        assert not proof.holds and ("another answer" in proof.reason or "logits" in proof.reason)
+    generator = torch.Generator().manual_seed(0)
+    for number in torch.randperm(ticket.space.n_units, generator=generator)[:8].tolist():
+        more = replace(ticket, numbers=tuple({*ticket.numbers, number}))
+        assert case.proof(more).holds == (number in ticket.numbers)
+
+
+@pytest.mark.parametrize("ablation", ABLATIONS)
+@pytest.mark.parametrize("unit", ["kv", "edge"])
+@pytest.mark.parametrize("kind", ROUTED)
+def test_a_route_in_another_head_is_refuted(kind, unit, ablation):
+    case = planted_case(kind, 2, **GROUPED)
+    ticket = case.ticket(unit=unit, ablation=ablation)
+    assert case.proof(ticket).holds
+    n = case.certifier.shape.n_kv_heads if unit == "kv" else case.certifier.shape.n_heads
+    moved = [(layer, (head + 1) % n, *rest) for layer, head, *rest in ticket.units]
+    assert not case.proof(replace(ticket, numbers=tuple(ticket.space.numbers(moved)))).holds
+
+
+def test_another_answer_another_margin_and_a_protected_unit_are_refuted(tiny_case):
+    case = tiny_case("llama")
+    ticket = case.ticket(unit="kv")
+    other = replace(ticket, answer_ids=(*ticket.answer_ids[:-1], ticket.answer_ids[-1] + 1))
+    assert "whole model gives another answer" in case.proof(other).reason
+    share = 1.001 * case.proof(ticket).margin / case.proof(ticket).full
+    stricter = replace(ticket, search=SimpleNamespace(ablation="renorm", margin=share, protect=0))
+    assert "logits" in case.proof(stricter).reason
+    first = min(pos for _, _, pos in ticket.units)
+    spared = SimpleNamespace(ablation="renorm", margin=0.0, protect=first + 1)
+    assert not case.proof(replace(ticket, search=spared)).holds
+
+
+def test_the_cut_takes_from_rows_after_the_prefix_alone():
+    scores = torch.randn(2, 3, 7, 7, dtype=torch.float64)
+    scores += torch.full((7, 7), -torch.inf).triu(1)
+    plain = torch.softmax(scores, -1)
+    kept = torch.rand(2, 1, 3, 4, 5) < 0.5  # five positions of prefix, and rows for more than two
+    stays = torch.ones(2, 3, 7, 7)
+    stays[:, :, 5:, :5] = kept[:, 0, :, :2].float()
+    zero, renorm = (Cut(kept, ablation).pattern(scores, 0) for ablation in ("zero", "renorm"))
+    assert torch.equal(zero, plain * stays)
+    assert torch.allclose(renorm, plain * stays / (plain * stays).sum(-1, keepdim=True))
+    assert torch.equal(renorm[:, :, :5], plain[:, :, :5])
+
+
+@pytest.mark.parametrize("variant", ["llama", "qwen2"])
+def test_the_hugging_face_path_is_the_plain_model_and_its_cut_is_physical_eviction(
+    tiny_case, variant
+):
+    case = tiny_case(variant)
+    prefix, suffix = (torch.tensor(ids) for ids in case.prompt)
+    plain = build(variant).double()
+    plain.set_attn_implementation("eager")
+    with torch.no_grad():
+        expected = plain(torch.cat([prefix, suffix])[None]).logits[0, -1]
+    everything = torch.ones_like(case.kept(()))
+    for ablation in ABLATIONS:
+        # Their softmax is in float32, whatever the model is in.
+        assert torch.allclose(case.logits(everything, ablation), expected, atol=1e-5)
+    keep = torch.rand(4, 2, len(prefix), generator=torch.Generator().manual_seed(1)) < 0.5
+    units = [tuple(unit) for unit in keep.nonzero().tolist()]
+    reference = build(variant)
+    reference.set_attn_implementation("eager")
+    pruned = PrunedCache(reference, prefix, keep).read(suffix)[-1]
+    cut = case.logits(case.kept(units), "renorm")
+    assert torch.allclose(cut, pruned.double(), atol=1e-4)
+    assert (cut - expected).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("sizes", [{}, GROUPED])
+def test_the_model_by_hand_is_the_planted_model(sizes):
+    for kind in KINDS:
+        case = planted_case(kind, 3, **sizes)
+        ids = torch.tensor([[*case.prompt[0], *case.prompt[1]]])
+        by_hand = case.logits(torch.ones_like(case.kept(())), "zero")
+        assert torch.allclose(by_hand, case.model(ids)[0, -1].double(), atol=1e-4)
+
+
+def test_what_the_two_paths_do_not_know_is_refused(tiny_case):
+    with pytest.raises(ValueError, match="only attention is written here"):
+        ByHand(tiny_case("llama").model)
+    with pytest.raises(ValueError, match="soft cap"):
+        HuggingFace(build("gemma2"))
+
+
+def test_the_script_counts_the_saved_tickets_that_hold(tiny_case, tmp_path, capsys):
+    case = tiny_case("llama")
+    rl.write_items([case.item], tmp_path / "items.jsonl")
+    tickets = {
+        f"{unit}-{ablation}": case.ticket(unit=unit, ablation=ablation)
+        for unit, ablation in product(("token", "kv"), ABLATIONS)
+    }
+    saved = tmp_path / "tickets"
+    saved.mkdir()
+    for name, ticket in tickets.items():
+        ticket.save(saved / f"{name}.json")
+    replace(ticket, status="no_route_needed", numbers=()).save(saved / "none.json")
+    command = [str(saved), "--model", str(case.folder), "--items", str(tmp_path / "items.jsonl")]
+    command += ["--out", str(tmp_path / "rows.json")]
+    assert script.main(command) == 0
+    said = capsys.readouterr().out
+    assert "4 of 4 certified tickets hold" in said and "1 no_route_needed" in said
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert [row.get("holds") for row in rows] == [True, True, None, True, True]
+    replace(ticket, numbers=ticket.numbers[1:]).save(saved / "broken.json")
+    assert script.main(command) == 1
+    assert "4 of 5 certified tickets hold" in capsys.readouterr().out
+    assert Ticket.load(saved / "broken.json").size == ticket.size - 1
+    with pytest.raises(ValueError, match="on another prompt"):
+        script.main([*command, "--format", "copy"])
+    with pytest.raises(ValueError, match="no item"):
+        script.main([*command[:3], "--task", "knowledge", "--passages", "1"])

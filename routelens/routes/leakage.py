@@ -93,7 +93,8 @@ class Leakage:
             made: dict[str, Any] = {
                 name: row[name] and Condition(**row[name]) for name in CONDITIONS
             }
-            return cls(**row | made | {"positions": tuple(row["positions"])})
+            made["positions"] = tuple(row["positions"])
+            return cls(**row | made)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"Leakage.load: {path} was not written by Leakage.save ({error})."

@@ -234,10 +234,11 @@ def _overlap(i: int, j: int, one: frozenset[int], other: frozenset[int], n: int)
     from scipy.stats import hypergeom
 
     a, b, shared = len(one), len(other), len(one & other)
-    null = hypergeom(n, a, b)
     possible = range(max(0, a + b - n), min(a, b) + 1)
-    expected = sum(float(null.pmf(m)) * m / (a + b - m) for m in possible)
-    return Overlap(i, j, shared, shared / (a + b - shared), expected, float(null.sf(shared - 1)))
+    chances = hypergeom.pmf(list(possible), n, a, b).tolist()
+    expected = sum(p * m / (a + b - m) for m, p in zip(possible, chances, strict=True))
+    p_value = float(hypergeom.sf(shared - 1, n, a, b))
+    return Overlap(i, j, shared, shared / (a + b - shared), expected, p_value)
 
 
 def _own(ticket: Ticket) -> Bool[Tensor, " n_units"]:

@@ -143,11 +143,9 @@ class Restoration:
     def load(cls, path: str | os.PathLike[str]) -> "Restoration":
         """Read what :meth:`save` wrote; ValueError where it is something else."""
         try:
-            row: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
+            row = json.loads(Path(path).read_text("utf-8"))
             row.pop("units")
-            lists = {
-                name: tuple(row[name]) for name in ("numbers", "answer_ids", "evidence_positions")
-            }
+            lists = ("numbers", "answer_ids", "evidence_positions")
             made: dict[str, Any] = {
                 "search": Search(**row["search"]),
                 "space": Space(**row["space"]),
@@ -157,7 +155,7 @@ class Restoration:
                 ),
                 "certificate": row["certificate"] and Certificate(**row["certificate"]),
             }
-            return cls(**row | lists | made)
+            return cls(**row | {name: tuple(row[name]) for name in lists} | made)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"Restoration.load: {path} was not written by Restoration.save ({error})."

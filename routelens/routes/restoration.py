@@ -22,7 +22,7 @@ from routelens.routes.criterion import TOLERANCE, Criterion
 from routelens.routes.repairs import Restoration, places_of
 from routelens.routes.results import Certificate
 from routelens.routes.statement import Search
-from routelens.routes.ticket import _Seeker, space_of
+from routelens.routes.ticket import Seeker, space_of
 from routelens.types import Answer, Item, KeepMask
 
 _MASKS_AT_ONCE = 24
@@ -90,7 +90,7 @@ def restoration_set(
         margin=margin,
         always=kept,
     )
-    seeker = _Seeker(criterion, search, progress)
+    seeker = Seeker(criterion, search, progress)
     status, reason = seeker.run(~kept)
     numbers = () if seeker.best is None else tuple(sorted(seeker.best.tolist()))
     found = replace(

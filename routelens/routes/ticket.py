@@ -118,7 +118,7 @@ def search_ticket(
     )
     blank = replace(blank, full_margin=criterion.full_margin)
     candidates = ~protected if without is None else ~protected & ~without
-    seeker = _Seeker(criterion, search, progress)
+    seeker = Seeker(criterion, search, progress)
     status, reason = seeker.run(candidates)
     blank = replace(blank, n_candidates=int(candidates.sum()), n_protected=int(protected.sum()))
     return _finished(blank, seeker, status, reason, item)
@@ -135,7 +135,7 @@ def protected_units(space: Space, n: int) -> Bool[Tensor, " n_units"]:
     return space.position(torch.arange(space.n_units)) < n
 
 
-class _Seeker:
+class Seeker:
     """One search, with what it has found so far, so that running out of budget loses nothing."""
 
     def __init__(
@@ -237,7 +237,7 @@ def _tokens(cache: ContextCache) -> tuple[str, ...]:
     return tuple(str(i) if tokenizer is None else tokenizer.decode([i]) for i in ids)
 
 
-def _finished(blank: Ticket, seeker: _Seeker, status: Status, reason: str, item: Item) -> Ticket:
+def _finished(blank: Ticket, seeker: Seeker, status: Status, reason: str, item: Item) -> Ticket:
     criterion = seeker.criterion
     found = seeker.best
     numbers = () if found is None else tuple(sorted(found.tolist()))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from brute_force import brute_force
 from conftest import skip_without
 
 import routelens as rl
@@ -58,6 +59,34 @@ def test_out_of_many_evicted_entries_those_of_the_route_are_found(kind):
     assert found.n_evicted > 1000 and found.cost < 0.1 * found.n_evicted
     said = rl.answer(cache, found.restored(keep))
     assert said.outcome == "correct" and rl.answer(cache, keep).outcome != "correct"
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.5])
+@pytest.mark.parametrize("kind", ["and", "two_hop", "or", "inhibitor", "standoff", "relay"])
+def test_whatever_was_evicted_the_set_is_one_of_the_brute_forced_one_minimal_sets(kind, margin):
+    """Every subset of the evicted entries, tried, with the kept ones always there."""
+    n_certified = 0
+    for seed in range(6):
+        case, cache = prefilled(kind, seed)
+        generator = torch.Generator().manual_seed(seed)
+        lost = torch.rand(cache.full_mask.keep.shape, generator=generator) < 0.6
+        keep = rl.KeepMask(~lost) & evicting(cache, frozenset().union(*case.routes["kv"]))
+        lost = ~keep.keep
+        found = restoration_set(case.model, case.item, keep, cache=cache, margin=margin)
+        units = [tuple(unit) for unit in lost.nonzero().tolist()]
+        lattice = brute_force(cache, units, ablation="renorm", margin=margin, rest="kept")
+        if found.status == "not_a_failure":
+            assert rl.answer(cache, keep).outcome == "correct"
+            continue
+        if found.status == "budget_exhausted":  # a tie proves neither side
+            assert "too little to tell" in found.reason and lattice.slack < 1e-5
+            continue
+        n_certified += 1
+        assert found.status == "certified"
+        assert found.n_evicted == len(units)
+        assert not lattice.says(())
+        assert frozenset(found.units) in lattice.one_minimal
+    assert n_certified >= 4
 
 
 def test_kept_entries_are_the_base_and_need_no_return():

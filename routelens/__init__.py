@@ -35,8 +35,8 @@ _HOME = {
     ),
     "routelens.routes": (
         "Core Leakage Restoration RoutingGraph Ticket best_routes context_edges disjoint_routes find_disjoint_tickets "
-        "find_ticket leakage min_cut reachable redundancy restoration_set routing_graph severed shared_core "
-        "ticket_survival widest_path"
+        "find_ticket find_tickets leakage min_cut reachable read_tickets redundancy restoration_set routing_graph severed "
+        "shared_core ticket_survival widest_path"
     ),
     "routelens.sweeps": "read_manifest read_run sweep",
     "routelens.viz": "write_report",
@@ -103,9 +103,11 @@ if TYPE_CHECKING:
         disjoint_routes,
         find_disjoint_tickets,
         find_ticket,
+        find_tickets,
         leakage,
         min_cut,
         reachable,
+        read_tickets,
         redundancy,
         restoration_set,
         routing_graph,

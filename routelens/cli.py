@@ -1,4 +1,4 @@
-"""The command line: ``routelens models | policies | tasks | sweep | report``. Thin: parses, calls, prints."""
+"""The command line: ``routelens models | policies | tasks | sweep | report | ticket``. Thin: parses, calls, prints."""
 
 import argparse
 import sys
@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         help="JSON lines, JSON, CSV, TSV or Parquet: routelens, SQuAD, HotpotQA, LongBench, RULER, kvpress",
     )
     _add_sweep(commands)
+    _add_ticket(commands)
     report = _add(commands, "report", _report, "write a run's report: one HTML file, and figures")
     report.add_argument("path", type=Path, help="the run's folder")
     report.add_argument("--out", type=Path, help="the HTML file (default: report.html in the run)")
@@ -86,19 +87,7 @@ def _add(commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentPars
 def _add_sweep(commands: Any) -> None:
     sweep = _add(commands, "sweep", _sweep, "run policies × ratios × regimes over items")
     sweep.add_argument("--model", default=DEFAULT_MODEL)
-    what = sweep.add_argument_group("what to ask")
-    what.add_argument(
-        "--task", action="append", help="a task's name; may be repeated (default: knowledge)"
-    )
-    what.add_argument("--passages", type=int, default=4, help="passages of each task")
-    what.add_argument(
-        "--data", type=Path, help="a file of items instead of tasks; see tasks validate"
-    )
-    what.add_argument(
-        "--skip-bad-rows", action="store_true", help="leave out rows of --data that do not read"
-    )
-    what.add_argument("--limit", type=int, help="the first so many items only")
-    what.add_argument("--seed", type=int, default=0, help="of tasks")
+    _add_items(sweep)
     grid = sweep.add_argument_group("the grid")
     grid.add_argument("--policies", default=DEFAULT_POLICIES, help="names, by comma")
     grid.add_argument(
@@ -140,6 +129,69 @@ def _add_sweep(commands: Any) -> None:
         help="a regular expression that counts as an abstention too; may be repeated",
     )
     how.add_argument("--no-trace", action="store_true", help="answers only, no attention measures")
+    how.add_argument("--no-progress", action="store_true")
+
+
+def _add_items(command: argparse.ArgumentParser) -> None:
+    what = command.add_argument_group("what to ask")
+    what.add_argument(
+        "--task", action="append", help="a task's name; may be repeated (default: knowledge)"
+    )
+    what.add_argument("--passages", type=int, default=4, help="passages of each task")
+    what.add_argument(
+        "--data", type=Path, help="a file of items instead of tasks; see tasks validate"
+    )
+    what.add_argument(
+        "--skip-bad-rows", action="store_true", help="leave out rows of --data that do not read"
+    )
+    what.add_argument("--limit", type=int, help="the first so many items only")
+    what.add_argument("--seed", type=int, default=0, help="of tasks")
+
+
+def _add_ticket(commands: Any) -> None:
+    ticket = _add(
+        commands, "ticket", _ticket, "find a certified ticket for every question, a file each"
+    )
+    ticket.add_argument("--model", default=DEFAULT_MODEL)
+    _add_items(ticket)
+    search = ticket.add_argument_group("what counts as a ticket")
+    search.add_argument("--unit", default="kv", choices=("kv", "edge", "token"))
+    search.add_argument(
+        "--ablation",
+        choices=("renorm", "zero"),
+        help="what happens to all other units (default: renorm, for edges zero)",
+    )
+    search.add_argument(
+        "--margin",
+        type=float,
+        default=0.5,
+        help="share of the full cache's margin that must remain",
+    )
+    search.add_argument(
+        "--protect", type=int, default=0, help="leading positions that are always kept"
+    )
+    search.add_argument(
+        "--any-answer",
+        action="store_true",
+        help="search for the model's own answer, also where it is wrong",
+    )
+    how = ticket.add_argument_group("how to run")
+    how.add_argument(
+        "--out", type=Path, required=True, help="the tickets' folder; an interrupted search goes on"
+    )
+    how.add_argument(
+        "--budget", type=float, default=4000.0, help="forward equivalents of a ticket at most"
+    )
+    how.add_argument(
+        "--ranking", default="gradient", choices=("gradient", "recompute", "attention", "random")
+    )
+    how.add_argument(
+        "--search-seed", type=int, default=0, help="of random rankings and the certificate's order"
+    )
+    how.add_argument("--no-controls", action="store_true", help="tickets without their controls")
+    how.add_argument("--device", help="cpu, cuda, … (default: CUDA where there is one)")
+    how.add_argument("--dtype", default="float32")
+    how.add_argument("--max-new-tokens", type=int, default=32)
     how.add_argument("--no-progress", action="store_true")
 
 
@@ -257,6 +309,41 @@ def _sweep(options: argparse.Namespace) -> int:
     return 0
 
 
+def _ticket(options: argparse.Namespace) -> int:
+    from routelens.routes.statement import Search
+
+    statement: dict[str, Any] = {
+        "unit": options.unit,
+        "ablation": options.ablation,
+        "margin": options.margin,
+        "protect": options.protect,
+        "budget": options.budget,
+        "ranking": options.ranking,
+        "seed": options.search_seed,
+    }
+    Search(**statement)  # mistakes are told before a model loads
+    items = _items(options)
+
+    from routelens.models import load_model
+    from routelens.routes import find_tickets
+
+    model = load_model(options.model, device=options.device, dtype=options.dtype)
+    found = find_tickets(
+        model,
+        items,
+        out=options.out,
+        **statement,
+        require_correct=not options.any_answer,
+        controls=not options.no_controls,
+        max_new_tokens=options.max_new_tokens,
+        limit=options.limit,
+        progress=not options.no_progress,
+    )
+    print(found.summary())
+    print(f"\ntickets: {found.path}")
+    return 0
+
+
 def _seeds(text: str) -> list[int] | None:
     parts = [part.strip() for part in text.split(",")] if text.strip() else None
     if parts is not None and not all(part.isdecimal() for part in parts):
@@ -269,7 +356,7 @@ def _items(options: argparse.Namespace) -> list[Any]:
 
     if options.data is not None:
         if options.task:
-            raise ValueError("sweep: pass either --task or --data, not both.")
+            raise ValueError("pass either --task or --data, not both.")
         return read_items(options.data, skip_bad_rows=options.skip_bad_rows)
     return [
         item

@@ -1,11 +1,12 @@
 """Every saved ticket proved again on a plain Hugging Face model, by the independent certifier of the tests.
 
 Nothing of the search takes part: transformers loads the model (a folder or a .gguf file, in float32), one plain forward of the whole sequence decodes
-each token, no cache anywhere. routelens gives the items, their prompts as token ids, and the reading of the ticket's file.
+each token (``--at-once``: one reads all tokens of the answer, which proves the same), no cache anywhere. routelens gives the items, their prompts as token ids, and the reading of the ticket's file.
 """
 
 import argparse
 import json
+import math
 import sys
 import time
 from collections import Counter
@@ -55,6 +56,7 @@ def proved(
     *,
     format: PromptFormat,
     batch_size: int,
+    at_once: bool = False,
 ) -> Iterator[Row]:
     """One row a saved ticket: its statement, and for a certified one the independent proof."""
     hugging_face = HuggingFace(model)
@@ -77,7 +79,7 @@ def proved(
         if ticket.status == "certified":
             begun = time.perf_counter()
             prompt = _prompt(tokenizer, by_id, ticket, format)
-            proof = certify(hugging_face, *prompt, ticket, batch_size=batch_size)
+            proof = certify(hugging_face, *prompt, ticket, batch_size=batch_size, at_once=at_once)
             row |= asdict(proof) | {"seconds": round(time.perf_counter() - begun, 2)}
         yield row
 
@@ -114,6 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--format", default="auto", choices=("auto", "default", "copy"))
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--at-once", action="store_true", help="one forward an answer, not a token")
     parser.add_argument("--limit", type=int, help="tickets at most, in the order of their names")
     parser.add_argument("--out", type=Path, help="a .json file for one row a ticket")
     options = parser.parse_args(arguments)
@@ -135,6 +138,7 @@ def main(arguments: list[str] | None = None) -> int:
         paths,
         format=format or own_format(options.model),
         batch_size=options.batch_size,
+        at_once=options.at_once,
     ):
         rows.append(row)
         if "holds" in row:
@@ -159,8 +163,11 @@ def _summary(rows: list[Row], out: Path | None) -> int:
 
 
 def _plain(row: Row) -> Row:
-    """The row for JSON, which has no NaN."""
-    return {key: None if value != value else value for key, value in row.items()}
+    """The row for JSON, which has neither NaN nor infinity."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Routes: the token-attention graph of an answer, and what of it the answer needs."""
 
 from routelens.routes.build import Severed, routing_graph, severed
+from routelens.routes.collection import Collection, find_tickets, read_tickets
 from routelens.routes.context import ContextEdges, context_edges
 from routelens.routes.edges import Edge, HeadEdge
 from routelens.routes.flow import Cut, Redundancy, disjoint_routes, min_cut, redundancy
@@ -14,6 +15,7 @@ from routelens.routes.results import Ticket
 from routelens.routes.ticket import find_ticket
 
 __all__ = [
+    "Collection",
     "ContextEdges",
     "Core",
     "Cut",
@@ -32,9 +34,11 @@ __all__ = [
     "disjoint_routes",
     "find_disjoint_tickets",
     "find_ticket",
+    "find_tickets",
     "leakage",
     "min_cut",
     "reachable",
+    "read_tickets",
     "redundancy",
     "restoration_set",
     "routing_graph",

@@ -104,6 +104,7 @@ def query_swap(cache: ContextCache, item: Item, ticket: Ticket, others: Sequence
         for other in others
         if other.id != item.id
         and other.context == item.context
+        and other.question != item.question
         and not set(map(str.lower, other.golds)) & set(map(str.lower, item.golds))
         and not _overlap(other, item)
     ]

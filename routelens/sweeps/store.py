@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 if TYPE_CHECKING:
     import pandas as pd
 
-from routelens.sweeps.files import LOCK, acquire, release, storage, write_atomic
+from routelens.files import write_atomic
+from routelens.sweeps.files import LOCK, acquire, release, storage
 from routelens.sweeps.manifest import (
     MANIFEST,
     as_bytes,

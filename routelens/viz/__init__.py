@@ -23,6 +23,7 @@ from routelens.viz.figures import (
     figure_use,
 )
 from routelens.viz.report import Report, write_report
+from routelens.viz.ticket_figure import figure_ticket
 
 __all__ = [
     "FIGURES",
@@ -41,6 +42,7 @@ __all__ = [
     "figure_outcomes",
     "figure_susceptibility",
     "figure_tasks",
+    "figure_ticket",
     "figure_triad",
     "figure_use",
     "write_report",

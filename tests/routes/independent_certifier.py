@@ -10,7 +10,7 @@ Of a ticket only ``units``, ``search.ablation``, ``search.margin``, ``search.pro
 certified ticket is one that is clear of the criterion by more than rounding.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -92,12 +92,12 @@ class HuggingFace:
         )
 
     @torch.no_grad()
-    def __call__(self, ids: Sequence[int], cut: Cut) -> Tensor:
-        """Logits after the last of these ids under each set of the cut: [batch, d_vocab]."""
+    def __call__(self, ids: Sequence[int], cut: Cut, n_last: int = 1) -> Tensor:
+        """Logits after each of the last ids under each set of the cut: [batch, n_last, d_vocab]."""
         row = torch.tensor([list(ids)], device=self.model.device).expand(len(cut.kept), -1)
         on_device = replace(cut, kept=cut.kept.to(row.device))
-        out = self.model(input_ids=row, use_cache=False, logits_to_keep=1, cut=on_device)
-        return out.logits[:, -1].double().cpu()
+        out = self.model(input_ids=row, use_cache=False, logits_to_keep=n_last, cut=on_device)
+        return out.logits.double().cpu()
 
 
 class ByHand:
@@ -123,14 +123,14 @@ class ByHand:
             len(self.weights["blocks.0.attn.W_K"]),
         )
 
-    def __call__(self, ids: Sequence[int], cut: Cut) -> Tensor:
-        """Logits after the last of these ids under each set of the cut: [batch, d_vocab]."""
+    def __call__(self, ids: Sequence[int], cut: Cut, n_last: int = 1) -> Tensor:
+        """Logits after each of the last ids under each set of the cut: [batch, n_last, d_vocab]."""
         at = self.weights
         stream = at["embed.W_E"][list(ids)] + at["pos_embed.W_pos"][: len(ids)]
         stream = stream.expand(len(cut.kept), -1, -1)
         for layer in range(self.shape.n_layers):
             stream = stream + self._attention(layer, stream, cut)
-        return stream[:, -1] @ at["unembed.W_U"] + at["unembed.b_U"]
+        return stream[:, -n_last:] @ at["unembed.W_U"] + at["unembed.b_U"]
 
     def _attention(self, layer: int, stream: Tensor, cut: Cut) -> Tensor:
         def projected(name: str) -> Tensor:
@@ -153,8 +153,8 @@ class ByHand:
 class Proof:
     """Whether a ticket is sufficient and 1-minimal, or the reason why not.
 
-    ``full`` and ``margin`` are the mean margins (logits) of everything and of the ticket, ``worst`` the largest that is left when a unit is taken
-    out and the answer stays; NaN where the answer changes.
+    ``full`` and ``margin`` are the mean margins (logits) of everything and of the ticket, NaN where another answer comes; ``worst`` the largest
+    that taking out a unit leaves, −∞ where every removal changes the answer.
     """
 
     holds: bool
@@ -172,8 +172,13 @@ def certify(
     ticket: Any,
     *,
     batch_size: int = 32,
+    at_once: bool = False,
 ) -> Proof:
-    """The proof of a ticket on a prompt, given as ids before and after the point where ablation starts."""
+    """The proof of a ticket on a prompt, given as ids before and after the point where ablation starts.
+
+    ``at_once`` reads all of the answer's tokens in one forward in place of one each: in a causal model greedy decoding gives them exactly when each
+    is the argmax after those before it.
+    """
     units, answer = frozenset(ticket.units), tuple(ticket.answer_ids)
     n_rows = len(suffix) + len(answer) - 1
     search = ticket.search
@@ -185,7 +190,7 @@ def certify(
         found = []
         while some := list(islice(sets, batch_size)):
             cut = Cut(torch.stack(some), search.ablation)
-            found += margins(model, (*prefix, *suffix), answer, cut)
+            found += margins(model, (*prefix, *suffix), answer, cut, at_once=at_once)
         return found
 
     (full,) = judged(iter([torch.ones_like(kept(()))]))
@@ -200,7 +205,7 @@ def certify(
     order = sorted(units)
     left = judged(kept(units - {unit}) for unit in order)
     spare = [unit for unit, margin in zip(order, left, strict=True) if margin >= needed]
-    worst = max((margin for margin in left if margin == margin), default=nan)
+    worst = max((margin for margin in left if margin == margin), default=-torch.inf)
     reason = f"{spare[0]} can go, and {len(spare) - 1} more" if spare else ""
     return Proof(not spare, reason, full, whole, worst, len(left))
 
@@ -224,21 +229,26 @@ def readable(
 
 
 def margins(
-    forward: Callable[[Sequence[int], Cut], Tensor],
+    forward: HuggingFace | ByHand,
     prompt: tuple[int, ...],
     answer: tuple[int, ...],
     cut: Cut,
+    *,
+    at_once: bool = False,
 ) -> list[float]:
     """Each set's mean margin over the answer's tokens, greedily decoded; NaN where another token comes."""
     total = torch.zeros(len(cut.kept), dtype=torch.float64)
     going = list(range(len(total)))
-    for step, token in enumerate(answer):
+    step = len(answer) if at_once else 1
+    for start in range(0, len(answer), step):
         if not going:
             break
-        logits = forward((*prompt, *answer[:step]), cut.rows(going))
-        others = logits.clone()
-        others[:, token] = -torch.inf
-        margin = logits[:, token] - others.amax(-1)
-        total[going] += margin.masked_fill(logits.argmax(-1) != token, torch.nan)
+        wanted = torch.tensor(answer[start : start + step])
+        ids = (*prompt, *answer[: start + step - 1])
+        logits = forward(ids, cut.rows(going), len(wanted))
+        index = wanted[None, :, None].expand(len(logits), -1, 1)
+        others = logits.scatter(2, index, -torch.inf).amax(-1)
+        margin = logits.gather(2, index)[..., 0] - others
+        total[going] += margin.masked_fill(logits.argmax(-1) != wanted, torch.nan).sum(1)
         going = [one for one in going if not total[one].isnan()]
     return (total / len(answer)).tolist()

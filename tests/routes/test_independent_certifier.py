@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass, replace
 from itertools import product
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,6 +35,24 @@ def hooked_transformer():
     skip_without("hooked")
 
 
+@dataclass(frozen=True)
+class Statement:
+    """All that the certifier reads of a search."""
+
+    ablation: str
+    margin: float = 0.5
+    protect: int = 0
+
+
+@dataclass(frozen=True)
+class Stated:
+    """All that the certifier reads of a ticket."""
+
+    units: tuple[tuple[int, ...], ...]
+    answer_ids: tuple[int, ...]
+    search: Statement
+
+
 @dataclass
 class Case:
     """A model twice: as routelens runs it, and as the certifier does."""
@@ -63,17 +80,22 @@ class Case:
             **options,
         )
 
-    def proof(self, ticket):
-        return certify(self.certifier, *self.prompt, ticket)
+    def proof(self, ticket, **options):
+        return certify(self.certifier, *self.prompt, ticket, **options)
 
     def logits(self, kept, ablation, ids=()):
         """Of the certifier, after the prompt."""
         prefix, suffix = self.prompt
-        return self.certifier((*prefix, *suffix, *ids), Cut(kept[None], ablation))[0]
+        return self.certifier((*prefix, *suffix, *ids), Cut(kept[None], ablation))[0, -1]
 
     def kept(self, units, n_rows=None):
         prefix, suffix = self.prompt
         return readable(units, self.certifier.shape, n_rows or len(suffix), len(prefix), 0)
+
+
+def two_layers(variant):
+    """A tiny random Hugging Face model: the same weights at every call."""
+    return build(variant, num_hidden_layers=2)
 
 
 def planted_case(kind, seed, **sizes):
@@ -87,10 +109,10 @@ def tiny_case(tmp_path_factory):
 
     def get(variant, kind="hooked", seed=0):
         if variant not in folders:
-            folder = save(build(variant), tmp_path_factory.mktemp("certified") / variant)
+            folder = save(two_layers(variant), tmp_path_factory.mktemp("certified") / variant)
             (folder / "prompt_format.json").write_text(json.dumps(SHORT))
             folders[variant] = folder
-            certifiers[variant] = HuggingFace(build(variant).double())
+            certifiers[variant] = HuggingFace(two_layers(variant).double())
         if (variant, kind) not in models:
             models[variant, kind] = rl.load_model(folders[variant], kind=kind, device="cpu")
         item = rl.Item(context=PASSAGES[seed], question="Where is it?", answer="Paris")
@@ -103,27 +125,25 @@ def tiny_case(tmp_path_factory):
 
 def test_each_of_500_certified_tickets_is_proved_by_another_path(tiny_case):
     """Hand-set routes and the diffuse ones of random models; all units and ablations, several margins, protected sinks."""
-    cases = [
-        (planted_case(kind, seed, **sizes), STATEMENTS[seed])
-        for kind, sizes, seed in product(ROUTED, ({}, GROUPED), range(4))
-    ]
+    cases = [planted_case(kind, seed) for kind, seed in product(ROUTED, range(7))]
+    cases += [planted_case(kind, seed, **GROUPED) for kind, seed in product(ROUTED, (10, 11))]
     cases += [
-        (tiny_case(variant, kind, seed), STATEMENTS[seed])
-        for variant, kind, seed in product(("llama", "qwen2"), ("hooked", "bridge"), range(3))
+        tiny_case(variant, kind, seed)
+        for variant, kind, seed in product(("llama", "qwen2"), ("hooked", "bridge"), range(2))
     ]
-    n_certified, sizes, refuted = 0, [], []
-    for (case, statement), unit, ablation in product(cases, UNITS, ABLATIONS):
+    n_certified, largest, refuted = 0, 0, []
+    for index, (case, unit, ablation) in enumerate(product(cases, UNITS, ABLATIONS)):
+        statement = STATEMENTS[index % len(STATEMENTS)]
         ticket = case.ticket(unit=unit, ablation=ablation, **statement)
         if ticket.status != "certified":
             continue
-        n_certified += 1
-        sizes.append(ticket.size)
         proof = case.proof(ticket)
         if not proof.holds or proof.n_removals != ticket.size:
             refuted.append((case.name, unit, ablation, statement, proof.reason))
+        n_certified, largest = n_certified + 1, max(largest, ticket.size)
     assert not refuted
     assert n_certified >= 500
-    assert max(sizes) >= 10
+    assert largest >= 10
 
 
 @pytest.mark.parametrize("kind", ROUTED)
@@ -131,16 +151,14 @@ def test_routes_worked_out_on_paper_are_proved_and_not_one_unit_more_or_less(kin
     """No search at all: the certifier agrees with the planted models' docstrings."""
     case = planted_case(kind, 5, **GROUPED)
     answer = rl.answer(case.cache).token_ids
+    stated = Stated((), answer, Statement("zero"))
     for unit in UNITS:
         for units in (*case.planted.routes[unit], *case.planted.traps[unit]):
-            statement = SimpleNamespace(ablation="zero", margin=0.5, protect=0)
-            stated = SimpleNamespace(units=tuple(units), search=statement, answer_ids=answer)
-            assert case.proof(stated).holds
+            assert case.proof(replace(stated, units=tuple(units))).holds
             for one in units:
-                stated.units = tuple(units - {one})
-                assert not case.proof(stated).holds
-            stated.units = (*units, filler_unit(case, units))
-            assert "can go" in case.proof(stated).reason
+                assert not case.proof(replace(stated, units=tuple(units - {one}))).holds
+            more = replace(stated, units=(*units, filler_unit(case, units)))
+            assert "can go" in case.proof(more).reason
 
 
 def filler_unit(case, units):
@@ -152,7 +170,7 @@ def filler_unit(case, units):
 
 @pytest.mark.parametrize("ablation", ABLATIONS)
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("variant", ["llama", "qwen2", None])
+@pytest.mark.parametrize("variant", ["llama", None])
 def test_a_ticket_without_one_of_its_units_or_with_one_more_is_refuted(
     tiny_case, variant, unit, ablation
 ):
@@ -184,14 +202,32 @@ def test_a_route_in_another_head_is_refuted(kind, unit, ablation):
 def test_another_answer_another_margin_and_a_protected_unit_are_refuted(tiny_case):
     case = tiny_case("llama")
     ticket = case.ticket(unit="kv")
-    other = replace(ticket, answer_ids=(*ticket.answer_ids[:-1], ticket.answer_ids[-1] + 1))
+    proof = case.proof(ticket)
+    stated = Stated(ticket.units, ticket.answer_ids, Statement("renorm"))
+    assert proof.holds
+    last = ticket.answer_ids[-1]
+    other = replace(stated, answer_ids=(*ticket.answer_ids[:-1], last + 1))
     assert "whole model gives another answer" in case.proof(other).reason
-    share = 1.001 * case.proof(ticket).margin / case.proof(ticket).full
-    stricter = replace(ticket, search=SimpleNamespace(ablation="renorm", margin=share, protect=0))
-    assert "logits" in case.proof(stricter).reason
+    stricter = Statement("renorm", margin=1.001 * proof.margin / proof.full)
+    assert "logits" in case.proof(replace(stated, search=stricter)).reason
     first = min(pos for _, _, pos in ticket.units)
-    spared = SimpleNamespace(ablation="renorm", margin=0.0, protect=first + 1)
-    assert not case.proof(replace(ticket, search=spared)).holds
+    spared = Statement("renorm", margin=0.0, protect=first + 1)
+    assert not case.proof(replace(stated, search=spared)).holds
+
+
+@pytest.mark.parametrize("ablation", ABLATIONS)
+def test_reading_the_whole_answer_in_one_forward_proves_the_same(tiny_case, ablation):
+    cases = [tiny_case("llama"), tiny_case("qwen2", seed=2), planted_case("or", 0, **GROUPED)]
+    for case, unit in product(cases, ("token", "kv")):
+        ticket = case.ticket(unit=unit, ablation=ablation)
+        assert len(ticket.answer_ids) > 1
+        fewer = replace(ticket, numbers=ticket.numbers[1:])
+        for one in (ticket, fewer):
+            slow, fast = case.proof(one, batch_size=3), case.proof(one, at_once=True)
+            assert (slow.holds, slow.reason[:12]) == (fast.holds, fast.reason[:12])
+            assert fast.margin == pytest.approx(slow.margin, rel=1e-5, nan_ok=True)
+            assert fast.worst == pytest.approx(slow.worst, rel=1e-5, nan_ok=True)
+        assert slow.holds == (one is ticket)
 
 
 def test_the_cut_takes_from_rows_after_the_prefix_alone():
@@ -213,17 +249,17 @@ def test_the_hugging_face_path_is_the_plain_model_and_its_cut_is_physical_evicti
 ):
     case = tiny_case(variant)
     prefix, suffix = (torch.tensor(ids) for ids in case.prompt)
-    plain = build(variant).double()
+    plain = two_layers(variant).double()
     plain.set_attn_implementation("eager")
     with torch.no_grad():
         expected = plain(torch.cat([prefix, suffix])[None]).logits[0, -1]
     everything = torch.ones_like(case.kept(()))
     for ablation in ABLATIONS:
-        # Their softmax is in float32, whatever the model is in.
+        # Its own softmax is in float32 whatever the model is in.
         assert torch.allclose(case.logits(everything, ablation), expected, atol=1e-5)
-    keep = torch.rand(4, 2, len(prefix), generator=torch.Generator().manual_seed(1)) < 0.5
+    keep = torch.rand(2, 2, len(prefix), generator=torch.Generator().manual_seed(1)) < 0.5
     units = [tuple(unit) for unit in keep.nonzero().tolist()]
-    reference = build(variant)
+    reference = two_layers(variant)
     reference.set_attn_implementation("eager")
     pruned = PrunedCache(reference, prefix, keep).read(suffix)[-1]
     cut = case.logits(case.kept(units), "renorm")
@@ -237,7 +273,7 @@ def test_the_model_by_hand_is_the_planted_model(sizes):
         case = planted_case(kind, 3, **sizes)
         ids = torch.tensor([[*case.prompt[0], *case.prompt[1]]])
         by_hand = case.logits(torch.ones_like(case.kept(())), "zero")
-        assert torch.allclose(by_hand, case.model(ids)[0, -1].double(), atol=1e-4)
+        assert torch.allclose(by_hand, case.model.double()(ids)[0, -1], atol=1e-9)
 
 
 def test_what_the_two_paths_do_not_know_is_refused(tiny_case):

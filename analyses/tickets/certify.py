@@ -1,7 +1,8 @@
 """Every saved ticket proved again on a plain Hugging Face model, by the independent certifier of the tests.
 
-Nothing of the search takes part: transformers loads the model (a folder or a .gguf file, in float32), one plain forward of the whole sequence decodes
-each token (``--at-once``: one reads all tokens of the answer, which proves the same), no cache anywhere. routelens gives the items, their prompts as token ids, and the reading of the ticket's file.
+Nothing of the search takes part: transformers loads the model (a folder or a .gguf file, in float32), and one plain forward of the whole
+sequence decodes each token (``--at-once``: one reads all tokens of the answer, which proves the same), with no cache anywhere. routelens gives
+the items, their prompts as token ids, and the reading of the ticket's file.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 import routelens as rl
 from routelens.prompts import COPY_FORMAT, DEFAULT_FORMAT, PromptFormat, build_prompt
 from routelens.routes.results import Ticket
+from routelens.routes.ticket_folder import INDEX
 
 sys.path.append(str(Path(__file__).parents[2] / "tests" / "routes"))
 from independent_certifier import HuggingFace, certify  # pyright: ignore[reportMissingImports]
@@ -38,9 +40,13 @@ def load(path: Path, *, device: str = "cpu", dtype: torch.dtype = torch.float32)
     return model.to(device), AutoTokenizer.from_pretrained(folder, **where)
 
 
-def own_format(path: Path) -> PromptFormat:
-    """The wording that a model's folder asks for."""
-    file = path / "prompt_format.json"
+def own_format(tickets: Path, model: Path) -> PromptFormat:
+    """The wording the tickets were found with, where their folder says so, else the one that the model's folder asks for."""
+    index, file = tickets / INDEX, model / "prompt_format.json"
+    if index.is_file():
+        return PromptFormat.from_config(
+            json.loads(index.read_text("utf-8"))["settings"]["prompt_format"]
+        )
     return (
         PromptFormat.from_config(json.loads(file.read_text("utf-8")))
         if file.is_file()
@@ -120,7 +126,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--limit", type=int, help="tickets at most, in the order of their names")
     parser.add_argument("--out", type=Path, help="a .json file for one row a ticket")
     options = parser.parse_args(arguments)
-    paths = sorted(options.tickets.glob("*.json"))[: options.limit]
+    paths = sorted(set(options.tickets.glob("*.json")) - {options.tickets / INDEX})
     if not paths:
         parser.error(f"no tickets (*.json) in {options.tickets}")
     items = (
@@ -135,8 +141,8 @@ def main(arguments: list[str] | None = None) -> int:
         model,
         tokenizer,
         items,
-        paths,
-        format=format or own_format(options.model),
+        paths[: options.limit],
+        format=format or own_format(options.tickets, options.model),
         batch_size=options.batch_size,
         at_once=options.at_once,
     ):

@@ -87,7 +87,10 @@ def value_swap(cache: ContextCache, item: Item, ticket: Ticket) -> Check:
         swapped = _swapped(item, value)
         if swapped is None:
             continue
-        other = prefill(cache.model, swapped, regime=cache.regime, format=cache.format)
+        questions = cache.questions if cache.regime in ("aware_list", "score_only") else ()
+        other = prefill(
+            cache.model, swapped, regime=cache.regime, questions=questions, format=cache.format
+        )
         if not _same_layout(cache, other, ticket):
             continue
         if answer(other).outcome != "correct":

@@ -250,7 +250,15 @@ def _finished(blank: Ticket, seeker: Seeker, status: Status, reason: str, item: 
     )
     if status != "certified":
         return ticket
-    certificate: Certificate = certify(criterion.cache.model, item, ticket)
+    cache = criterion.cache
+    certificate: Certificate = certify(
+        cache.model,
+        item,
+        ticket,
+        regime=cache.regime,
+        questions=cache.questions,
+        format=cache.format,
+    )
     ticket = replace(ticket, certificate=certificate)
     if not certificate.holds:
         return replace(ticket, status="budget_exhausted", reason=certificate.reason)

@@ -209,10 +209,10 @@ def _groups(
     walk: list[Link], known: Side, found: Side, links: list[Link], passage: Passage
 ) -> tuple[EvidenceGroup, ...]:
     """Two bridge groups for each entity on the way, and the payload."""
-    mentions = [
-        mention for before, after in pairwise(walk) for mention in ((before, found), (after, known))
-    ]
-    bridges = [_group(link, side, "bridge", links, passage) for link, side in mentions]
+    bridges: list[EvidenceGroup] = []
+    for before, after in pairwise(walk):
+        bridges.append(_group(before, found, "bridge", links, passage))
+        bridges.append(_group(after, known, "bridge", links, passage))
     return (*bridges, _group(walk[-1], found, "payload", links, passage))
 
 

@@ -15,7 +15,6 @@ from tiny_models import build, save
 import routelens as rl
 from analyses.tickets import certify as script
 from routelens.models.planted import KINDS, planted
-from routelens.routes.results import Ticket
 from routelens.routes.ticket import find_ticket
 
 UNITS, ABLATIONS = ("token", "kv", "edge"), ("renorm", "zero")
@@ -62,6 +61,7 @@ class Case:
     item: rl.Item
     certifier: ByHand | HuggingFace
     planted: Any = None
+    folder: Any = None
 
     def __post_init__(self):
         self.cache = rl.prefill(self.model, self.item)
@@ -107,7 +107,7 @@ def planted_case(kind, seed, **sizes):
 def tiny_case(tmp_path_factory):
     folders, models, certifiers = {}, {}, {}
 
-    def get(variant, kind="hooked", seed=0):
+    def get(variant, kind: Any = "hooked", seed=0):
         if variant not in folders:
             folder = save(two_layers(variant), tmp_path_factory.mktemp("certified") / variant)
             (folder / "prompt_format.json").write_text(json.dumps(SHORT))
@@ -116,9 +116,13 @@ def tiny_case(tmp_path_factory):
         if (variant, kind) not in models:
             models[variant, kind] = rl.load_model(folders[variant], kind=kind, device="cpu")
         item = rl.Item(context=PASSAGES[seed], question="Where is it?", answer="Paris")
-        case = Case(f"{variant} {kind} {seed}", models[variant, kind], item, certifiers[variant])
-        case.folder = folders[variant]
-        return case
+        return Case(
+            f"{variant} {kind} {seed}",
+            models[variant, kind],
+            item,
+            certifiers[variant],
+            folder=folders[variant],
+        )
 
     return get
 
@@ -284,16 +288,13 @@ def test_what_the_two_paths_do_not_know_is_refused(tiny_case):
 
 
 def test_the_script_counts_the_saved_tickets_that_hold(tiny_case, tmp_path, capsys):
-    case = tiny_case("llama")
+    case, saved = tiny_case("llama"), tmp_path / "tickets"
     rl.write_items([case.item], tmp_path / "items.jsonl")
-    tickets = {
-        f"{unit}-{ablation}": case.ticket(unit=unit, ablation=ablation)
-        for unit, ablation in product(("token", "kv"), ABLATIONS)
-    }
-    saved = tmp_path / "tickets"
-    saved.mkdir()
-    for name, ticket in tickets.items():
-        ticket.save(saved / f"{name}.json")
+    options = {"require_correct": False, "max_new_tokens": 2, "controls": False, "progress": False}
+    rl.find_tickets(case.model, [case.item], out=saved, **options)
+    for unit, ablation in (("token", "renorm"), ("token", "zero"), ("kv", "zero")):
+        ticket = case.ticket(unit=unit, ablation=ablation)
+        ticket.save(saved / f"{unit}-{ablation}.json")
     replace(ticket, status="no_route_needed", numbers=()).save(saved / "none.json")
     command = [str(saved), "--model", str(case.folder), "--items", str(tmp_path / "items.jsonl")]
     command += ["--out", str(tmp_path / "rows.json")]
@@ -301,11 +302,10 @@ def test_the_script_counts_the_saved_tickets_that_hold(tiny_case, tmp_path, caps
     said = capsys.readouterr().out
     assert "4 of 4 certified tickets hold" in said and "1 no_route_needed" in said
     rows = json.loads((tmp_path / "rows.json").read_text())
-    assert [row.get("holds") for row in rows] == [True, True, None, True, True]
+    assert [row.get("holds") for row in rows].count(True) == 4 == len(rows) - 1
     replace(ticket, numbers=ticket.numbers[1:]).save(saved / "broken.json")
-    assert script.main(command) == 1
+    assert script.main([*command, "--at-once"]) == 1
     assert "4 of 5 certified tickets hold" in capsys.readouterr().out
-    assert Ticket.load(saved / "broken.json").size == ticket.size - 1
     with pytest.raises(ValueError, match="on another prompt"):
         script.main([*command, "--format", "copy"])
     with pytest.raises(ValueError, match="no item"):

@@ -211,3 +211,16 @@ def test_candidates_sharing_lower_layers_are_judged_as_from_the_start(models):
         criterion.cost.forwards - before < 48
     )  # one for the base's states, and less than whole ones after
     assert torch.allclose(plain.mean, resumed.mean, atol=1e-5)
+
+
+@pytest.mark.parametrize("regime", ["aware_list", "score_only"])
+def test_a_ticket_found_in_another_regime_is_proved_in_that_regime(models, regime):
+    case, _ = models("match_and_copy", 1)
+    questions = [case.item.question, case.others[0].question]
+    cache = rl.prefill(case.model, case.item, regime=regime, questions=questions)
+    ticket = find_ticket(
+        case.model, case.item, cache=cache, unit="token", require_correct=False, max_new_tokens=3
+    )
+    assert ticket.space.n_prefix == cache.n_prefix
+    assert ticket.status in ("certified", "no_route_needed"), ticket.reason
+    with_controls(cache, case.item, ticket, others=case.others)

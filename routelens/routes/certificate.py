@@ -40,9 +40,8 @@ def certify(
 
     def decode(sets: Iterator[Bool[Tensor, " n_units"]]) -> Iterator[Answer]:
         edits: list[AttentionEdit] = []
-        ablation = ticket.search.ablation or "renorm"
         for flat in sets:
-            edits.append(ticket.space.edit(flat, ablation))
+            edits.append(ticket.edit_of(flat))
             if len(edits) == _EDITS_AT_ONCE:
                 yield from answer_many(cache, edits, max_new_tokens=n_tokens)
                 edits = []

@@ -126,7 +126,9 @@ def random_sets(cache: ContextCache, item: Item, ticket: Ticket) -> Check:
     sets = []
     for _ in range(N_RANDOM):
         order = torch.randperm(ticket.space.n_units, generator=generator)
-        sets.append(_flat(ticket, order[: ticket.size]))
+        sets.append(
+            ticket.space.flat(order[: ticket.size]) | ticket.space.leading(ticket.search.protect)
+        )
     same = _n_same(cache, item, ticket, sets)
     return Check(same == 0, f"{same} of {len(sets)} random sets of the same size give the answer")
 
@@ -148,7 +150,7 @@ def other_heads(cache: ContextCache, item: Item, ticket: Ticket) -> Check:
         moved[axis] = (axes[axis] + shift) % space.shape[axis]
         flat = torch.zeros(space.shape, dtype=torch.bool)
         flat[tuple(moved)] = True
-        sets.append(flat.flatten() | _protected(ticket))
+        sets.append(flat.flatten() | ticket.space.leading(ticket.search.protect))
     same = _n_same(cache, item, ticket, sets)
     what = "heads" if axis == 1 else "layers"
     return Check(same == 0, f"{same} of {len(sets)} shifts to other {what} give the answer")
@@ -156,8 +158,8 @@ def other_heads(cache: ContextCache, item: Item, ticket: Ticket) -> Check:
 
 def necessity(cache: ContextCache, item: Item, ticket: Ticket) -> Check:
     """Without the ticket, everything else being there, the answer is gone; where it is not, there is another route."""
-    rest = ~ticket.flat | _protected(ticket)
-    said = answer(cache, ticket.space.edit(rest, ticket.search.ablation or "renorm"), item=item)
+    rest = ~ticket.flat | ticket.space.leading(ticket.search.protect)
+    said = answer(cache, ticket.edit_of(rest), item=item)
     gone = said.token_ids[: len(ticket.answer_ids)] != ticket.answer_ids
     return Check(gone, f"without the ticket → {said.text!r} ({said.outcome})")
 
@@ -165,21 +167,10 @@ def necessity(cache: ContextCache, item: Item, ticket: Ticket) -> Check:
 def _n_same(
     cache: ContextCache, item: Item, ticket: Ticket, sets: Sequence[Bool[Tensor, " n_units"]]
 ) -> int:
-    ablation = ticket.search.ablation or "renorm"
-    edits = [ticket.space.edit(flat, ablation) for flat in sets]
+    edits = [ticket.edit_of(flat) for flat in sets]
     n = len(ticket.answer_ids)
     said = answer_many(cache, edits, [item], max_new_tokens=n)
     return sum(one.token_ids == ticket.answer_ids for one in said)
-
-
-def _flat(ticket: Ticket, numbers: Tensor) -> Bool[Tensor, " n_units"]:
-    flat = torch.zeros(ticket.space.n_units, dtype=torch.bool)
-    flat[numbers] = True
-    return flat | _protected(ticket)
-
-
-def _protected(ticket: Ticket) -> Bool[Tensor, " n_units"]:
-    return ticket.space.position(torch.arange(ticket.space.n_units)) < ticket.search.protect
 
 
 def _overlap(one: Item, other: Item) -> bool:

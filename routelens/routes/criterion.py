@@ -3,8 +3,7 @@
 The answer's tokens are fed back as they stand (teacher-forced): greedy decoding gives them exactly when each is the argmax at its
 row, so one forward of question and answer rows over the shared prefix judges a set, and many sets share a batch. A forward can start
 at the first layer where a batch differs from a set whose states are known. A set *suffices* when every token is still the argmax and
-the mean margin (a token's logit minus the best other) is at least ``margin`` times the full cache's; what lies within a tolerance of
-that counts as neither.
+the mean margin (a token's logit minus the best other) is at least ``margin`` times the full cache's, both by more than a tolerance.
 """
 
 from collections.abc import Callable, Iterator
@@ -74,15 +73,13 @@ class Criterion:
     ) -> None:
         self.cache, self.space, self.ablation, self.margin = cache, space, ablation, margin
         self.adapter = adapter_of(cache.model)
-        self.suffix, self.answer = suffix, answer
-        self.always = always
+        self.answer, self.always = answer, always
         self.ids = torch.tensor([[*suffix, *answer[:-1]]])
         self.rows = torch.arange(len(suffix) - 1, len(suffix) - 1 + len(answer))
         self.cost = Cost()
         self._known: tuple[Bool[Tensor, " n_units"], list[Tensor]] | None = None
         full = torch.ones(1, space.n_units, dtype=torch.bool)
-        self.full = self.judge(full)
-        self.full_margin = float(self.full.mean[0])
+        self.full_margin = float(self.judge(full).mean[0])
         self.tolerance = TOLERANCE * max(1.0, abs(self.full_margin))
 
     @property
@@ -93,11 +90,6 @@ class Criterion:
         """Sets that suffice for certain: every token by more than the tolerance, and the margin too."""
         enough = verdicts.mean >= self.margin * self.full_margin + self.tolerance
         return enough & (verdicts.weakest > self.tolerance)
-
-    def breaks(self, verdicts: Verdicts) -> Bool[Tensor, " batch"]:
-        """Sets that do not suffice for certain."""
-        short = verdicts.mean < self.margin * self.full_margin - self.tolerance
-        return short | (verdicts.weakest < -self.tolerance)
 
     def judge(self, sets: Bool[Tensor, "batch n_units"]) -> Verdicts:
         """Margins under each set of units, in batches that share the prefix and, where they can, their lower layers."""

@@ -22,6 +22,7 @@ from routelens.decoding import forced_logits
 from routelens.matching import evidence_groups, find_whole_words
 from routelens.models import model_info
 from routelens.prompts import gold_ids
+from routelens.routes.statement import cache_and_item
 from routelens.types import Item, KeepMask, Span
 
 CONDITIONS = ("full", "evicted", "masked", "deleted")
@@ -134,11 +135,7 @@ def leakage(
     Raises:
         ValueError: No item, or a prefix computed with positions hidden.
     """
-    if cache is None and item is not None:
-        cache = prefill(model, item)
-    item = item or (cache.item if cache else None)
-    if cache is None or item is None:
-        raise ValueError("leakage: pass an item, or a cache that was made for one.")
+    cache, item = cache_and_item("leakage", model, item, cache)
     if cache.hidden:
         raise ValueError("leakage: the cache's prefill already hid positions; pass a plain one.")
     info = model_info(cache.model)

@@ -16,13 +16,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from routelens.cache import ContextCache, prefill
+from routelens.cache import ContextCache
 from routelens.routes.results import Ticket
-from routelens.routes.statement import Search
+from routelens.routes.statement import Search, cache_and_item
 from routelens.routes.ticket import search_ticket
 from routelens.routes.units import Unit
 from routelens.types import Item, KeepMask
@@ -55,11 +54,7 @@ def find_disjoint_tickets(
     if k < 1:
         raise ValueError(f"find_disjoint_tickets: k is at least 1; got {k}.")
     search = Search(unit, ablation, margin, protect, budget, ranking, seed)
-    if cache is None and item is not None:
-        cache = prefill(model, item)
-    item = item or (cache.item if cache else None)
-    if cache is None or item is None:
-        raise ValueError("find_disjoint_tickets: pass an item, or a cache that was made for one.")
+    cache, item = cache_and_item("find_disjoint_tickets", model, item, cache)
     found: list[Ticket] = []
     used: Bool[Tensor, " n_units"] | None = None
     while len(found) < k:
@@ -243,9 +238,7 @@ def _overlap(i: int, j: int, one: frozenset[int], other: frozenset[int], n: int)
 
 def _own(ticket: Ticket) -> Bool[Tensor, " n_units"]:
     """The ticket's units, without protected ones."""
-    flat = torch.zeros(ticket.space.n_units, dtype=torch.bool)
-    flat[list(ticket.numbers)] = True
-    return flat
+    return ticket.space.flat(ticket.numbers)
 
 
 def _entries(ticket: Ticket) -> Bool[Tensor, " n_entries"]:

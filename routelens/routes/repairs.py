@@ -10,7 +10,7 @@ import torch
 
 from routelens.cache import ContextCache
 from routelens.models import model_info
-from routelens.routes.results import Certificate
+from routelens.routes.results import Certificate, FoundUnits
 from routelens.routes.statement import Search
 from routelens.routes.units import Space, Unit
 from routelens.types import KeepMask
@@ -44,7 +44,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Restoration:
+class Restoration(FoundUnits):
     """Evicted entries whose return repairs an answer, and all that is claimed of them.
 
     ``status`` is a ticket's (``certified``, ``budget_exhausted`` with the best set so far, ``no_route_needed``: the compressed answer
@@ -77,34 +77,9 @@ class Restoration:
     certificate: Certificate | None = None
 
     @property
-    def size(self) -> int:
-        """Entries that return."""
-        return len(self.numbers)
-
-    @property
     def share(self) -> float:
         """They as a share of what was evicted; NaN where nothing was."""
         return self.size / self.n_evicted if self.n_evicted else float("nan")
-
-    @property
-    def cost(self) -> float:
-        """Forward equivalents of the search, the certificate apart."""
-        return sum(self.forward_equivalents.values())
-
-    @property
-    def units(self) -> tuple[Unit, ...]:
-        """The entries as (layer, kv_head, pos)."""
-        return self.space.units(self.numbers)
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """Prefix positions with an entry to return, ascending."""
-        return tuple(sorted({number % self.space.n_prefix for number in self.numbers}))
-
-    @property
-    def touches_evidence(self) -> bool:
-        """Whether any entry stands on a token of the answer."""
-        return bool(set(self.positions) & set(self.evidence_positions))
 
     def restored(self, keep: KeepMask) -> KeepMask:
         """The mask with the entries returned; ValueError for another mask than the one that was searched."""

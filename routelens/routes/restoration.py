@@ -21,7 +21,7 @@ from routelens.models import model_info
 from routelens.routes.criterion import TOLERANCE, Criterion
 from routelens.routes.repairs import Restoration, places_of
 from routelens.routes.results import Certificate
-from routelens.routes.statement import Search
+from routelens.routes.statement import Search, cache_and_item
 from routelens.routes.ticket import Seeker, space_of
 from routelens.types import Answer, Item, KeepMask
 
@@ -59,13 +59,7 @@ def restoration_set(
         ValueError: An unknown ranking, a margin outside [0, 1], a mask of another shape, no item.
     """
     search = Search("kv", "renorm", margin, budget=budget, ranking=ranking, seed=seed)
-    if cache is None:
-        if item is None:
-            raise ValueError("restoration_set: pass an item, or a cache that was made for one.")
-        cache = prefill(model, item)
-    item = item or cache.item
-    if item is None:
-        raise ValueError("restoration_set: this cache was made from token ids; pass an item too.")
+    cache, item = cache_and_item("restoration_set", model, item, cache)
     if not isinstance(keep, KeepMask):
         raise ValueError(
             f"restoration_set: keep is the KeepMask under which the answer fails; got {type(keep).__name__}."

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
 from jaxtyping import Bool
 from torch import Tensor
 
@@ -34,8 +33,42 @@ class Certificate:
     reason: str = ""
 
 
+class FoundUnits:
+    """What a set of units that a search found says of itself, whatever it was searched for."""
+
+    space: Space
+    numbers: tuple[int, ...]
+    evidence_positions: tuple[int, ...]
+    forward_equivalents: dict[str, float]
+
+    @property
+    def size(self) -> int:
+        """Units found, without protected ones."""
+        return len(self.numbers)
+
+    @property
+    def cost(self) -> float:
+        """Forward equivalents of the search, the certificate apart."""
+        return sum(self.forward_equivalents.values())
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The units as tuples."""
+        return self.space.units(self.numbers)
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Prefix positions the units stand on, ascending."""
+        return tuple(sorted({number % self.space.n_prefix for number in self.numbers}))
+
+    @property
+    def touches_evidence(self) -> bool:
+        """Whether any unit stands on a token of the answer (if not: leakage, D16)."""
+        return bool(set(self.positions) & set(self.evidence_positions))
+
+
 @dataclass(frozen=True)
-class Ticket:
+class Ticket(FoundUnits):
     """A set of units and all that is claimed of it.
 
     ``numbers`` are the units' numbers in ``space``; ``n_candidates`` how many there were to choose from, ``n_protected`` how many are kept
@@ -63,47 +96,23 @@ class Ticket:
     controls: Any = None
 
     @property
-    def size(self) -> int:
-        """Units of the ticket, without protected ones."""
-        return len(self.numbers)
-
-    @property
     def share(self) -> float:
         """The ticket as a share of the candidate units; NaN where there were none."""
         return self.size / self.n_candidates if self.n_candidates else float("nan")
 
     @property
-    def cost(self) -> float:
-        """Forward equivalents of the search, the certificate apart."""
-        return sum(self.forward_equivalents.values())
-
-    @property
-    def units(self) -> tuple[Unit, ...]:
-        """The units as tuples."""
-        return self.space.units(self.numbers)
-
-    @property
-    def touches_evidence(self) -> bool:
-        """Whether any unit stands on a token of the answer (if not: leakage, D16)."""
-        return bool(set(self.positions) & set(self.evidence_positions))
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """Prefix positions the ticket stands on, ascending."""
-        return tuple(sorted({number % self.space.n_prefix for number in self.numbers}))
-
-    @property
     def flat(self) -> Bool[Tensor, " n_units"]:
         """The set with the protected units."""
-        flat = torch.zeros(self.space.n_units, dtype=torch.bool)
-        flat[list(self.numbers)] = True
-        everything = torch.arange(self.space.n_units)
-        return flat | (self.space.position(everything) < self.search.protect)
+        return self.space.flat(self.numbers) | self.space.leading(self.search.protect)
 
     @property
     def edit(self) -> AttentionEdit:
         """What decoding needs to run on the ticket alone."""
-        return self.space.edit(self.flat, self.search.ablation or "renorm")
+        return self.edit_of(self.flat)
+
+    def edit_of(self, flat: Bool[Tensor, " n_units"]) -> AttentionEdit:
+        """What decoding needs to run on another set of the ticket's space, under its ablation."""
+        return self.space.edit(flat, self.search.ablation or "renorm")
 
     @property
     def keep(self) -> KeepMask:

@@ -2,9 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
+from routelens.cache import ContextCache, prefill
 from routelens.routes.attribution import RANKINGS
 from routelens.routes.units import ABLATIONS, UNIT_KINDS
+from routelens.types import Item
 
 
 @dataclass(frozen=True)
@@ -55,3 +58,17 @@ class Search:
             )
         if self.protect < 0:
             raise ValueError(f"find_ticket: protect is a number of positions; got {self.protect}.")
+
+
+def cache_and_item(
+    who: str, model: Any, item: Item | None, cache: ContextCache | None
+) -> tuple[ContextCache, Item]:
+    """What is searched: the given cache or a prefill for the item, and the given item or the cache's; ValueError without one."""
+    if cache is None:
+        if item is None:
+            raise ValueError(f"{who}: pass an item, or a cache that was made for one.")
+        cache = prefill(model, item)
+    item = item or cache.item
+    if item is None:
+        raise ValueError(f"{who}: this cache was made from token ids; pass an item too.")
+    return cache, item

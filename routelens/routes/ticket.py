@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from routelens.cache import ContextCache, prefill
+from routelens.cache import ContextCache
 from routelens.decoding import answer as decode
 from routelens.models import model_info
 from routelens.routes.attribution import scores
@@ -24,7 +24,7 @@ from routelens.routes.certificate import Certificate, certify
 from routelens.routes.criterion import Criterion
 from routelens.routes.results import Status, Ticket
 from routelens.routes.search import BudgetError, Judged, Numbers, best_prefix, eliminate
-from routelens.routes.statement import Search
+from routelens.routes.statement import Search, cache_and_item
 from routelens.routes.units import Space
 from routelens.types import Item
 
@@ -69,13 +69,7 @@ def find_ticket(
         ValueError: An unknown unit, ablation or ranking, a margin outside [0, 1], no item.
     """
     search = Search(unit, ablation, margin, protect, budget, ranking, seed)
-    if cache is None:
-        if item is None:
-            raise ValueError("find_ticket: pass an item, or a cache that was made for one.")
-        cache = prefill(model, item)
-    item = item or cache.item
-    if item is None:
-        raise ValueError("find_ticket: this cache was made from token ids; pass an item too.")
+    cache, item = cache_and_item("find_ticket", model, item, cache)
     return search_ticket(
         cache,
         item,
@@ -106,7 +100,7 @@ def search_ticket(
     if require_correct and full.outcome != "correct":
         return replace(blank, reason=f"the full cache's answer is {full.outcome}")
 
-    protected = protected_units(space, search.protect)
+    protected = space.leading(search.protect)
     criterion = Criterion(
         cache,
         suffix,
@@ -130,11 +124,6 @@ def space_of(cache: ContextCache, unit: str, n_rows: int) -> Space:
     return Space(unit, info.n_layers, info.n_heads, info.n_kv_heads, n_rows, cache.n_prefix)
 
 
-def protected_units(space: Space, n: int) -> Bool[Tensor, " n_units"]:
-    """The units at the first ``n`` positions."""
-    return space.position(torch.arange(space.n_units)) < n
-
-
 class Seeker:
     """One search, with what it has found so far, so that running out of budget loses nothing."""
 
@@ -143,7 +132,6 @@ class Seeker:
     ) -> None:
         self.criterion, self.search, self.progress = criterion, search, progress
         self.best: Numbers | None = None
-        self.margin = math.nan
 
     def run(self, candidates: Bool[Tensor, " n_units"]) -> tuple[Status, str]:
         """How it ended; ``best`` is the smallest sufficient set found."""
@@ -169,9 +157,7 @@ class Seeker:
         """Verdicts on sets of unit numbers; stops the search where the budget is used up."""
         if self.criterion.cost.forwards >= self.search.budget:
             raise BudgetError
-        flat = torch.zeros(len(sets), self.criterion.space.n_units, dtype=torch.bool)
-        for row, numbers in enumerate(sets):
-            flat[row, numbers] = True
+        flat = torch.stack([self.criterion.space.flat(numbers) for numbers in sets])
         verdicts = self.criterion.judge(flat)
         return Judged(self.criterion.suffices(verdicts), verdicts.mean)
 
@@ -193,16 +179,13 @@ class Seeker:
                 return
 
     def _ranked(self, kept: Numbers) -> Numbers:
-        flat = torch.zeros(self.criterion.space.n_units, dtype=torch.bool)
-        flat[kept] = True
+        flat = self.criterion.space.flat(kept)
         found = scores(self.criterion, flat, ranking=self.search.ranking, seed=self.search.seed)
         return kept[torch.argsort(found[kept], descending=True, stable=True)]
 
     def _found(self, numbers: Numbers) -> None:
         self.best = numbers
-        flat = torch.zeros(self.criterion.space.n_units, dtype=torch.bool)
-        flat[numbers] = True
-        self.criterion.remember(flat)
+        self.criterion.remember(self.criterion.space.flat(numbers))
         self.progress(len(numbers), self.criterion.cost.forwards)
 
     def _stage(self, stage: str) -> None:
@@ -223,12 +206,8 @@ def _blank(cache: ContextCache, item: Item, search: Search, space: Space, full: 
         answer_ids=full.token_ids,
         outcome=full.outcome,
         tokens=_tokens(cache),
-        evidence_positions=cache.answer_positions if item is cache.item else _evidence(cache, item),
+        evidence_positions=cache.prompt_of(item).evidence.answer_positions,
     )
-
-
-def _evidence(cache: ContextCache, item: Item) -> tuple[int, ...]:
-    return cache.prompt_of(item).evidence.answer_positions
 
 
 def _tokens(cache: ContextCache) -> tuple[str, ...]:

@@ -72,11 +72,17 @@ class Space:
             found.append(number)
         return found
 
-    def layer(self, numbers: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
-        """The first layer that each unit touches."""
-        if self.kind == "token":
-            return torch.zeros_like(numbers)
-        return numbers // math.prod(self.shape[1:])
+    def flat(self, numbers: Iterable[int] | Int[Tensor, " n"]) -> Bool[Tensor, " n_units"]:
+        """The set of these units: True where a unit is in it."""
+        flat = torch.zeros(self.n_units, dtype=torch.bool)
+        flat[torch.as_tensor(numbers if isinstance(numbers, Tensor) else list(numbers)).long()] = (
+            True
+        )
+        return flat
+
+    def leading(self, n: int) -> Bool[Tensor, " n_units"]:
+        """The units at the first ``n`` positions."""
+        return self.position(torch.arange(self.n_units)) < n
 
     def position(self, numbers: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
         """The prefix position of each unit."""
@@ -128,12 +134,3 @@ class Space:
     ) -> Bool[Tensor, "n_layers n_heads n_rows n_prefix"]:
         per_head = self.per_head(self.kept(flat[None]).float())[0] > 0
         return per_head.expand(-1, -1, self.n_rows, -1)
-
-
-def name(unit: Unit, kind: str) -> str:
-    """A unit as it is printed: ``L5H3 row 7 ← 41``, ``L5K1 ← 41`` or ``41``."""
-    if kind == "token":
-        return str(unit[0])
-    if kind == "kv":
-        return f"L{unit[0]}K{unit[1]} ← {unit[2]}"
-    return f"L{unit[0]}H{unit[1]} row {unit[2]} ← {unit[3]}"

@@ -189,14 +189,14 @@ def test_a_real_routes_controls_come_out_as_they_must(models):
 
 def test_candidates_sharing_lower_layers_are_judged_as_from_the_start(models):
     from routelens.routes.criterion import Criterion
-    from routelens.routes.ticket import protected_units, space_of
+    from routelens.routes.ticket import space_of
 
     case, cache = models("two_hop", 0, "large")
     suffix = cache.prompt_of(case.item).suffix_ids
     answer = rl.answer(cache).token_ids
     space = space_of(cache, "kv", len(suffix) + len(answer) - 1)
     criterion = Criterion(
-        cache, suffix, answer, space, ablation="zero", margin=0.5, always=protected_units(space, 0)
+        cache, suffix, answer, space, ablation="zero", margin=0.5, always=space.leading(0)
     )
     generator = torch.Generator().manual_seed(0)
     base = torch.rand(space.n_units, generator=generator) < 0.7
